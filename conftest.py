@@ -1,0 +1,3 @@
+"""Lets the plugin's own tests drive pytest from inside pytest."""
+
+pytest_plugins = ["pytester"]

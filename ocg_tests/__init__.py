@@ -1,0 +1,1 @@
+"""The Ordered CommonGen benchmark, as tests."""

@@ -1,0 +1,126 @@
+"""The seam between the runner and whatever makes replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+Role = Literal["system", "user", "assistant"]
+
+
+class ErrorKind(StrEnum):
+    """Why there is no reply to judge (SPEC section 3, `error`)."""
+
+    EMPTY = "empty"
+    FILTERED = "filtered"
+    REFUSED = "refused"
+    TIMEOUT = "timeout"
+    TRUNCATED = "truncated"
+    MISSING = "missing"
+    BACKEND = "backend"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What one case asks of a model: the turns, and what they ask for.
+
+    `concepts` are the lemmas in the order asked for. `messages` start with the system turn; a backend whose model has
+    no system role folds it into the first user turn.
+    """
+
+    concepts: tuple[str, ...]
+    template: int
+    condition: str
+    shots: int
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What came back for one prompt: a stripped reply, or the kind of error and what was said about it.
+
+    Exactly one of `text` and `error` is set. `finish_reason` is `stop` or `length` for a reply. Token counts are of
+    this prompt alone, without padding, and None where the backend does not know them.
+    """
+
+    text: str | None
+    error: ErrorKind | None = None
+    detail: str = ""
+    finish_reason: str = "stop"
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.text is None) == (self.error is None):
+            raise ValueError(f"a generation has a text or an error, not {self.text!r} and {self.error!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSettings:
+    """How replies are to be made. Decoding is always greedy (SPEC section 2); the cap is in new tokens.
+
+    `batch_size` None lets the backend choose for its device. `dtype` and `device` are `auto` or what torch calls them.
+    """
+
+    max_new_tokens: int = 128
+    seed: int = 0
+    batch_size: int | None = None
+    quantization: Literal["4bit", "8bit", "none"] = "none"
+    dtype: str = "auto"
+    device: str = "auto"
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
+
+
+class Backend(Protocol):
+    """A source of replies for one model, opened on the first `generate` and freed by `close`."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """Everything but the messages that can change the text, as JSON values, without loading the model."""
+        ...
+
+    def preferred_batch_size(self) -> int:
+        """How many prompts one `generate` should get, without loading the model."""
+        ...
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
+        """One generation per prompt, in the same order.
+
+        Raises BackendError where no prompt can be answered; what concerns one prompt is in its generation.
+        """
+        ...
+
+    def provenance(self) -> Mapping[str, Any]:
+        """How replies were made, as JSON values: identity, versions, device, batch size, effective decoding.
+
+        Asked after `generate`, so that it says what was done rather than what was planned.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back memory and connections; `generate` may not be called afterwards."""
+        ...
+
+
+def generation_of(
+    text: str, *, finish_reason: str = "stop", prompt_tokens: int | None = None, completion_tokens: int | None = None
+) -> Generation:
+    """The generation for raw reply `text`: stripped, or the error it amounts to when nothing is left of it."""
+    stripped = text.strip()
+    if stripped:
+        return Generation(
+            stripped, finish_reason=finish_reason, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens
+        )
+    kind = ErrorKind.TRUNCATED if finish_reason == "length" else ErrorKind.EMPTY
+    detail = "cut off before any answer" if kind is ErrorKind.TRUNCATED else "the reply is empty"
+    return Generation(None, kind, detail, finish_reason, prompt_tokens, completion_tokens)

@@ -1,0 +1,130 @@
+"""Renders a chat as a model wants to read it: by its own chat template, or as plain text where it has none."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pytest_ocg.backends.base import Message
+from pytest_ocg.errors import ModelError
+
+PINNED_DATE = "26 Jul 2024"
+END_MARKERS = (
+    "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "<|END_OF_TURN_TOKEN|>",
+    "<|return|>", "<turn|>", "</s>",
+)  # fmt: skip
+START_MARKERS = (
+    "<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|user|>", "<|system|>", "<|assistant|>",
+    "<|START_OF_TURN_TOKEN|>", "<|turn>", "[INST]", "[/INST]",
+)  # fmt: skip
+
+# Shadows the function of that name which transformers gives to templates.
+_PINNED_CLOCK = (
+    "{% macro strftime_now(form) %}{{ form | replace('%d', '26') | replace('%B', 'July') | replace('%b', 'Jul') | "
+    "replace('%m', '07') | replace('%Y', '2024') | replace('%y', '24') | replace('%A', 'Friday') | "
+    "replace('%a', 'Fri') | replace('%H', '12') | replace('%M', '00') | replace('%S', '00') }}{% endmacro %}"
+)
+_PROBE = "c0mmongen system probe"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFormat:
+    """How turns become one text for a model.
+
+    `template_sha256` is of the chat template, None for a model without one. `system_role` says what becomes of the
+    system text: `native`, `folded` in front of the first user turn, or `plain` text above it. `end_markers` and
+    `start_markers` are what the template writes behind and before a turn.
+    """
+
+    template_sha256: str | None
+    system_role: Literal["native", "folded", "plain"]
+    end_markers: tuple[str, ...] = ()
+    start_markers: tuple[str, ...] = ()
+
+
+def chat_format(tokenizer: Any) -> ChatFormat:
+    """The format for a loaded tokenizer; raises ModelError where its chat template cannot be rendered at all."""
+    template = _template(tokenizer)
+    if template is None:
+        return ChatFormat(None, "plain")
+    digest = hashlib.sha256(template.encode()).hexdigest()
+    ends, starts = (tuple(filter(template.__contains__, markers)) for markers in (END_MARKERS, START_MARKERS))
+    probe = (Message("system", _PROBE), Message("user", "user"))
+    try:
+        if _PROBE in _apply(tokenizer, probe):
+            return ChatFormat(digest, "native", ends, starts)
+    except ModelError:  # such templates raise, others drop the text: both are folded
+        pass
+    if _PROBE not in _apply(tokenizer, fold_system(probe)):
+        raise ModelError(
+            f"the chat template of {tokenizer.name_or_path!r} drops what the user says; "
+            "use a checkpoint whose chat template works"
+        )
+    return ChatFormat(digest, "folded", ends, starts)
+
+
+def render(tokenizer: Any, chat: ChatFormat, messages: Sequence[Message]) -> str:
+    """The whole prompt as text, up to where the model's reply begins; raises ModelError where the template refuses."""
+    if chat.system_role == "plain":
+        return "\n\n".join(message.content for message in messages)
+    return _apply(tokenizer, fold_system(messages) if chat.system_role == "folded" else messages)
+
+
+def encode(tokenizer: Any, text: str) -> list[int]:
+    """The token ids of a rendered prompt, with exactly one start token where the model has one it is fed with."""
+    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    start = tokenizer.bos_token_id
+    if start is None or tokenizer("a")["input_ids"][:1] != [start]:
+        return ids
+    while ids[:1] == [start]:
+        ids = ids[1:]
+    return [start, *ids]
+
+
+def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The turns without a system turn, its text in front of the first user turn, a blank line between."""
+    system = [message.content for message in messages if message.role == "system"]
+    turns = [message for message in messages if message.role != "system"]
+    first = next((place for place, turn in enumerate(turns) if turn.role == "user"), None)
+    if not system or first is None:
+        return tuple(turns)
+    turns[first] = Message("user", "\n\n".join([*system, turns[first].content]))
+    return tuple(turns)
+
+
+def cut_at_marker(text: str, chat: ChatFormat) -> str:
+    """The reply up to the first marker of a turn that has text before it: what follows is a leaked next turn."""
+    places = [text.find(marker) for marker in (*chat.end_markers, *chat.start_markers)]
+    return text[: min((place for place in places if place >= 0 and text[:place].strip()), default=len(text))]
+
+
+def _template(tokenizer: Any) -> str | None:
+    if not tokenizer.chat_template:
+        return None
+    template: str = tokenizer.get_chat_template()
+    return template
+
+
+def _apply(tokenizer: Any, turns: Sequence[Message]) -> str:
+    from jinja2.exceptions import TemplateError
+
+    template = tokenizer.get_chat_template()
+    # Some templates write today's date into the system turn: pinned, or the same prompt would change overnight.
+    clock = _PINNED_CLOCK if "strftime_now" in template else ""
+    try:
+        text: str = tokenizer.apply_chat_template(
+            [{"role": turn.role, "content": turn.content} for turn in turns],
+            tokenize=False,
+            add_generation_prompt=True,
+            chat_template=clock + template,
+            date_string=PINNED_DATE,
+        )
+    except (TemplateError, TypeError, ValueError) as cause:  # templates refuse in more ways than raise_exception
+        roles = ", ".join(turn.role for turn in turns)
+        raise ModelError(
+            f"the chat template of {tokenizer.name_or_path!r} refuses the turns {roles}: {cause}; "
+            "use a checkpoint whose chat template takes them"
+        ) from cause
+    return text

@@ -1,0 +1,120 @@
+"""Which device generates, and in which number format, found out without importing torch."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_ocg.errors import OptionError
+
+FIRST_BFLOAT16_CAPABILITY = 8.0
+
+_DTYPES = {
+    "float32": ("float32", "fp32", "float"),
+    "float16": ("float16", "fp16", "half"),
+    "bfloat16": ("bfloat16", "bf16"),
+}
+_DEVICE = re.compile(r"cpu|mps|cuda(:\d+)?")
+_GPU_NODE = re.compile(r"nvidia\d+")
+_QUERY_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Where a model is to run: `name` as torch calls it, and the number format weights are computed in."""
+
+    name: str
+    dtype: str
+    is_automatic: bool
+
+    @property
+    def kind(self) -> str:
+        """`cpu`, `cuda` or `mps`."""
+        return self.name.partition(":")[0]
+
+
+def plan_device(device: str, dtype: str, *, environment: Mapping[str, str] | None = None) -> Device:
+    """The device and number format to use for what was asked, where `auto` leaves the choice to the machine.
+
+    Raises OptionError for a name that is not known.
+    """
+    if device != "auto" and not _DEVICE.fullmatch(device):
+        raise OptionError(f"device {device!r} is not known; use auto, cpu, cuda, cuda:N or mps")
+    name = automatic_device(environment) if device == "auto" else device
+    planned = dtype_named(dtype) if dtype != "auto" else automatic_dtype(name.partition(":")[0])
+    return Device(name, planned, device == "auto")
+
+
+def automatic_device(environment: Mapping[str, str] | None = None) -> str:
+    """`cuda` where a GPU is visible, else `mps` on Apple silicon, else `cpu`."""
+    if visible_gpus(environment):
+        return "cuda"
+    return "mps" if (platform.system(), platform.machine()) == ("Darwin", "arm64") else "cpu"
+
+
+def automatic_dtype(kind: str) -> str:
+    """float32 on a CPU, bfloat16 on an accelerator, float16 on a GPU that has no bfloat16."""
+    if kind == "cpu":
+        return "float32"
+    capabilities = gpu_capabilities() if kind == "cuda" else ()
+    return "float16" if any(found < FIRST_BFLOAT16_CAPABILITY for found in capabilities) else "bfloat16"
+
+
+def dtype_named(name: str) -> str:
+    """torch's name for a number format given by that or a common short name; raises OptionError for any other."""
+    for dtype, names in _DTYPES.items():
+        if name.removeprefix("torch.").lower() in names:
+            return dtype
+    raise OptionError(f"dtype {name!r} is not known; use auto, {', '.join(_DTYPES)}")
+
+
+def visible_gpus(environment: Mapping[str, str] | None = None, *, nodes: Path = Path("/dev")) -> tuple[str, ...]:
+    """The GPUs this process may use, each as it can be put into `CUDA_VISIBLE_DEVICES`: an index or a UUID.
+
+    `CUDA_VISIBLE_DEVICES` narrows the choice as CUDA reads it: empty is none, and the list ends at the first entry that
+    is no GPU.
+    """
+    present = _present_gpus(nodes)
+    asked = (os.environ if environment is None else environment).get("CUDA_VISIBLE_DEVICES")
+    if asked is None or not present:
+        return present
+    visible: list[str] = []
+    for entry in asked.split(","):
+        name = entry.strip()
+        if not (name.startswith(("GPU-", "MIG-")) or name in present) or name in visible:
+            break
+        visible.append(name)
+    return tuple(visible)
+
+
+def gpu_capabilities() -> tuple[float, ...]:
+    """The compute capability of each GPU by `nvidia-smi`, empty where that is not there or says nothing usable."""
+    lines = _ask_driver("--query-gpu=compute_cap", "--format=csv,noheader")
+    return tuple(float(line) for line in lines if re.fullmatch(r"\d+\.\d+", line))
+
+
+def _present_gpus(nodes: Path) -> tuple[str, ...]:
+    if nodes.is_dir():
+        count = sum(1 for node in nodes.glob("nvidia*") if _GPU_NODE.fullmatch(node.name))
+        if count or not (nodes / "dxg").exists():
+            return tuple(map(str, range(count)))
+    return tuple(str(place) for place, _ in enumerate(_ask_driver("--query-gpu=uuid", "--format=csv,noheader")))
+
+
+def _ask_driver(*arguments: str) -> list[str]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    try:
+        answer = subprocess.run(  # the program is the driver's own, found on PATH
+            [program, *arguments], capture_output=True, text=True, timeout=_QUERY_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [line.strip() for line in answer.stdout.splitlines() if line.strip()] if answer.returncode == 0 else []

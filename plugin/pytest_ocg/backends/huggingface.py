@@ -1,0 +1,205 @@
+"""Generation on this machine: a Hugging Face model, its own chat template, greedy decoding in batches."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.metadata
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, Prompt, generation_of
+from pytest_ocg.backends.chat import cut_at_marker, encode, render
+from pytest_ocg.backends.decoding import Reply, decode
+from pytest_ocg.backends.devices import Device, plan_device
+from pytest_ocg.backends.halving import run_in_batches
+from pytest_ocg.backends.loading import LoadedModel, load_model
+from pytest_ocg.backends.quantization import check_quantization
+from pytest_ocg.backends.quiet import quiet_libraries
+from pytest_ocg.backends.reasoning import answer_of, opens_reasoning
+from pytest_ocg.backends.sources import Source, fetch, find_source
+from pytest_ocg.errors import BackendError
+from pytest_ocg.models import ModelSpec
+
+PREFERRED_BATCH = {"cpu": 96, "mps": 96, "cuda": 192}
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "bitsandbytes", "accelerate")
+
+
+class HuggingFaceBackend:
+    """A local model, loaded at the first `generate`.
+
+    What `settings` asks for is what is done: its quantization and cap are the final word, not those of `spec`.
+    """
+
+    def __init__(
+        self, spec: ModelSpec, settings: GenerationSettings, notice: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self._spec = spec
+        self._settings = settings
+        self._notice = notice
+        self._device: Device | None = None
+        self._source: Source | None = None
+        self._loaded: LoadedModel | None = None
+        self._batch_size: int | None = None
+        self._shared_tokens = False
+        self._is_closed = False
+
+    def identity(self) -> Mapping[str, Any]:
+        """The model's content, number format, quantization, cap and tags: all that can change a reply but its prompt.
+
+        Imports no torch and downloads no weights. Raises ModelError or OptionError for what cannot be had.
+        """
+        source, device, settings = self._find(), self._plan(), self._settings
+        return {
+            "backend": "huggingface",
+            # Where a local model lies does not change what it says.
+            "source": source.name if source.path is None or source.kind == "hub" else source.path.name,
+            "revision": source.revision,
+            "content": source.content,
+            "device": device.kind,
+            "dtype": device.dtype,
+            "quantization": settings.quantization,
+            "max_new_tokens": settings.max_new_tokens,
+            "decoding": "greedy",
+            "reasoning": list(self._spec.reasoning) if self._spec.reasoning else None,
+            "answer": list(self._spec.answer) if self._spec.answer else None,
+        }
+
+    def preferred_batch_size(self) -> int:
+        """How many prompts one `generate` should get: as asked for, else by the kind of device."""
+        return self._settings.batch_size or PREFERRED_BATCH[self._plan().kind]
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
+        """One generation per prompt, in order; a prompt's reasoning block and a leaked next turn are no part of it.
+
+        Raises ModelError where the model cannot be loaded, BackendError where prompts and cap do not fit it.
+        """
+        if self._is_closed:
+            raise BackendError(f"model {self._spec.name!r} was asked to generate after it was closed")
+        if not prompts:
+            return []
+        with quiet_libraries():
+            loaded = self._load()
+            texts = [render(loaded.tokenizer, loaded.chat, prompt.messages) for prompt in prompts]
+            rows = [encode(loaded.tokenizer, text) for text in texts]
+            self._check_context(loaded, max(map(len, rows)))
+            self._shared_tokens |= len(rows) > 1 and loaded.decoding.steps(rows)
+            done = run_in_batches(
+                rows,
+                self._batch_size or self.preferred_batch_size(),
+                lambda batch: decode(loaded.model, batch, loaded.decoding),
+                free_memory=_free_memory,
+                notice=self._notice,
+            )
+            self._batch_size = done.size
+            return [
+                self._generation(loaded, text, len(row), reply)
+                for text, row, reply in zip(texts, rows, done.results, strict=True)
+            ]
+
+    def provenance(self) -> Mapping[str, Any]:
+        """The identity, and what was used to carry it out; what only a loaded model knows is left out before that."""
+        known = {
+            **self.identity(),
+            "batch_size": self._batch_size or self.preferred_batch_size(),
+            "versions": {package: _version(package) for package in _PACKAGES},
+        }
+        if self._loaded is None:
+            return known
+        torch: Any = importlib.import_module("torch")
+        loaded, kind = self._loaded, self._plan().kind
+        return {
+            **known,
+            "device_name": torch.cuda.get_device_name() if kind == "cuda" else platform.machine(),
+            "threads": torch.get_num_threads(),
+            "chat_template": loaded.chat.template_sha256 or "none",
+            "system_role": loaded.chat.system_role,
+            "prefix_reuse": self._shared_tokens,
+            "quantized_layers": loaded.quantized_layers,
+            "effective_decoding": {
+                "do_sample": False,
+                "num_beams": 1,
+                "temperature": None,
+                "top_p": None,
+                "repetition_penalty": 1.0,
+                "max_new_tokens": self._settings.max_new_tokens,
+                "end_tokens": sorted(loaded.decoding.stop_tokens),
+                "seed": self._settings.seed,
+                "ignored": dict(loaded.ignored),
+            },
+        }
+
+    def close(self) -> None:
+        """Drop the model and give its memory back."""
+        was_loaded = self._loaded is not None
+        self._loaded = None
+        self._is_closed = True
+        if was_loaded:
+            _free_memory()
+
+    def _find(self) -> Source:
+        if self._source is None:
+            check_quantization(self._settings.quantization, self._plan().kind)
+            self._source = find_source(self._spec, allow_pickle=self._settings.allow_pickle, notice=self._notice)
+        return self._source
+
+    def _plan(self) -> Device:
+        if self._device is None:
+            self._device = plan_device(self._settings.device, self._settings.dtype)
+        return self._device
+
+    def _load(self) -> LoadedModel:
+        if self._loaded is None:
+            self._source = fetch(self._find(), allow_pickle=self._settings.allow_pickle, notice=self._notice)
+            self._loaded = load_model(self._source, self._plan(), self._settings)
+            importlib.import_module("torch").manual_seed(self._settings.seed)
+        return self._loaded
+
+    def _check_context(self, loaded: LoadedModel, longest: int) -> None:
+        limit, cap = loaded.context_tokens, self._settings.max_new_tokens
+        if limit is not None and longest + cap > limit:
+            raise BackendError(
+                f"model {self._spec.name!r} reads {limit} tokens, into which a prompt of {longest} and a reply of "
+                f"up to {cap} do not fit: pass a smaller --ocg-max-new-tokens"
+            )
+
+    def _generation(self, loaded: LoadedModel, prompt: str, prompt_tokens: int, reply: Reply) -> Generation:
+        whole = loaded.tokenizer.decode(reply.tokens, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        text = cut_at_marker(whole, loaded.chat)
+        finish_reason = "stop" if reply.is_finished or text != whole else "length"
+        reasoning = self._spec.reasoning
+        answer = answer_of(
+            text, reasoning=reasoning, answer=self._spec.answer, is_open=opens_reasoning(prompt, reasoning)
+        )
+        if answer is None:
+            return Generation(
+                None,
+                ErrorKind.TRUNCATED,
+                "the reply never leaves its reasoning block",
+                finish_reason,
+                prompt_tokens,
+                len(reply.tokens),
+            )
+        for token in loaded.tokenizer.all_special_tokens:
+            answer = answer.replace(token, "")
+        return generation_of(
+            answer, finish_reason=finish_reason, prompt_tokens=prompt_tokens, completion_tokens=len(reply.tokens)
+        )
+
+
+def _free_memory() -> None:
+    gc.collect()
+    torch: Any = importlib.import_module("torch")
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    elif torch.backends.mps.is_available():
+        torch.mps.empty_cache()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

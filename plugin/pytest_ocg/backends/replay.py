@@ -1,0 +1,116 @@
+"""Replies made elsewhere, read from a file and matched by what was asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, Prompt, generation_of
+from pytest_ocg.errors import BackendError
+from pytest_ocg.models import ModelSpec
+
+Asked = tuple[tuple[str, ...], int, str]
+BATCH_SIZE = 512
+
+
+class ReplayBackend:
+    """Answers from a JSONL file of objects with `concepts`, `template`, `condition`, `reply` and, optionally, `model`.
+
+    `generations.jsonl` of an earlier run has that shape. `concepts` are lemmas in the order asked for, as a list or as
+    one text with spaces; tags (`dog_N`) are dropped. `template` defaults to 0 and `condition` to `ordered`. Where rows
+    name models, only those of the model under test count. A prompt without a row is an error of kind `missing`.
+    """
+
+    def __init__(self, spec: ModelSpec, settings: GenerationSettings, notice: Callable[[str], None]) -> None:
+        self._path = Path(spec.source)
+        self._model = spec.name
+        self._replies: dict[Asked, Generation] | None = None
+
+    def identity(self) -> Mapping[str, Any]:
+        """The file's content and the model's name; raises BackendError where the file cannot be read."""
+        return {"backend": "replay", "model": self._model, "sha256": hashlib.sha256(self._bytes()).hexdigest()}
+
+    def preferred_batch_size(self) -> int:
+        """Large: nothing is computed."""
+        return BATCH_SIZE
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
+        """The file's replies; raises BackendError naming file and line where a row cannot be read."""
+        if self._replies is None:
+            self._replies = self._read()
+        return [
+            self._replies.get((prompt.concepts, prompt.template, prompt.condition), _missing(prompt))
+            for prompt in prompts
+        ]
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Where the replies were read; how they were made is not known here."""
+        return {**self.identity(), "outputs": self._path.name}
+
+    def close(self) -> None:
+        """Forget the replies."""
+        self._replies = None
+
+    def _bytes(self) -> bytes:
+        try:
+            return self._path.read_bytes()
+        except OSError as error:
+            raise BackendError(f"--ocg-outputs {str(self._path)!r} cannot be read: {error.strerror}") from error
+
+    def _read(self) -> dict[Asked, Generation]:
+        replies: dict[Asked, Generation] = {}
+        for number, line in enumerate(self._bytes().splitlines(), 1):
+            if not line.strip():
+                continue
+            try:
+                asked, model, generation = _row(json.loads(line.decode("utf-8-sig")))
+            except (ValueError, RecursionError) as error:
+                raise BackendError(f"{self._path}, line {number}: {error}") from error
+            if model is not None and model.lower() != self._model.lower():
+                continue
+            if asked in replies and replies[asked] != generation:
+                concepts, template, condition = asked
+                raise BackendError(
+                    f"{self._path}, line {number}: a second, different reply for {' '.join(concepts)!r}, template "
+                    f"{template}, condition {condition!r}; keep one of them"
+                )
+            replies[asked] = generation
+        if not replies:
+            raise BackendError(f"{self._path} holds no reply of {self._model!r}; its rows name other models or nothing")
+        return replies
+
+
+def _missing(prompt: Prompt) -> Generation:
+    return Generation(
+        None, ErrorKind.MISSING, f"no row for template {prompt.template}, condition {prompt.condition}", "none"
+    )
+
+
+def _row(row: Any) -> tuple[Asked, str | None, Generation]:
+    if not isinstance(row, dict):
+        raise ValueError(f"wants an object, not {type(row).__name__}")
+    concepts = row.get("concepts")
+    words = concepts.split() if isinstance(concepts, str) else concepts
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+        raise ValueError(f"'concepts' must be a list of words in the order asked for, not {concepts!r}")
+    lemmas = tuple(word.removesuffix("_N").removesuffix("_V") for word in words)
+    template, condition, model = row.get("template", 0), row.get("condition", "ordered"), row.get("model")
+    if not isinstance(template, int) or isinstance(template, bool):
+        raise ValueError(f"'template' must be a number, not {template!r}")
+    if condition not in ("ordered", "original"):
+        raise ValueError(f"'condition' must be 'ordered' or 'original', not {condition!r}")
+    if model is not None and not isinstance(model, str):
+        raise ValueError(f"'model' must be a name, not {model!r}")
+    return (lemmas, template, condition), model, _generation(row)
+
+
+def _generation(row: Mapping[str, Any]) -> Generation:
+    reply, error = row.get("reply"), row.get("error")
+    if isinstance(reply, str):
+        return generation_of(reply, finish_reason="length" if row.get("finish_reason") == "length" else "stop")
+    if reply is None and isinstance(error, str) and error in set(ErrorKind):
+        return Generation(None, ErrorKind(error), str(row.get("detail", "")))
+    raise ValueError(f"'reply' must be a text (or null beside an 'error' kind), not {reply!r}")

@@ -1,0 +1,77 @@
+"""The state of one pytest session that runs the benchmark: what was asked, what was planned, what was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+from pytest_ocg.backends import open_backend
+from pytest_ocg.backends.base import Backend
+from pytest_ocg.cache import Cache, default_cache_directory
+from pytest_ocg.models import ModelSpec
+from pytest_ocg.options import Options
+from pytest_ocg.plan import Plan, make_plan
+from pytest_ocg.threshold_files import thresholds_for
+from pytest_ocg.words import require_analyser
+
+
+@dataclass
+class Benchmark:
+    """Opened once in each process; under xdist the controller checks the models and workers are told the result.
+
+    `identities` and `batch_sizes` are keyed by the model name in case ids and filled by `check`.
+    """
+
+    config: pytest.Config
+    options: Options
+    notices: list[str] = field(default_factory=list)
+    identities: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    batch_sizes: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan; raises an OcgError where the options cannot be carried out."""
+        registered: dict[str, ModelSpec] = {}
+        for models in self.config.hook.pytest_ocg_models():
+            registered.update(models)
+        return make_plan(self.options, registered)
+
+    @cached_property
+    def planned_ids(self) -> frozenset[str]:
+        """The ids of all planned cases."""
+        return frozenset(case.id for case in self.plan.cases)
+
+    def notice(self, text: str) -> None:
+        """Keep something the user must hear of, once."""
+        if text not in self.notices:
+            self.notices.append(text)
+
+    def open_backend(self, model: str) -> Backend:
+        """A backend for the model, from whoever registered one for it, else the shipped one."""
+        spec, settings = self.plan.specs[model], self.plan.settings(model)
+        made: Backend | None = self.config.hook.pytest_ocg_make_backend(spec=spec, settings=settings)
+        return made if made is not None else open_backend(spec, settings, self.notice)
+
+    def open_cache(self) -> Cache:
+        """The reply cache; raises CacheError where its folder cannot be used."""
+        return Cache.open(self.options.cache or default_cache_directory(), self.notice)
+
+    def check(self) -> None:
+        """Find out, before anything is generated, whether models can be had, replies judged and kept, limits applied.
+
+        Raises the OcgError of whatever cannot.
+        """
+        require_analyser()
+        thresholds, will_write = self.options.thresholds, self.options.write_thresholds
+        if self.options.gate != "off" and not (will_write and thresholds is not None and not thresholds.exists()):
+            thresholds_for(self.plan.specs, thresholds, rootdir=self.config.rootpath)
+        self.open_cache().close()
+        for model in self.plan.specs:
+            backend = self.open_backend(model)
+            self.identities[model] = backend.identity()
+            self.batch_sizes[model] = backend.preferred_batch_size()
+            backend.close()

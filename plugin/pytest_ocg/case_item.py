@@ -1,0 +1,71 @@
+"""A test item that takes its case and record directly, since 27,648 of them make pytest's generality felt."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import pluggy
+import pytest
+
+from pytest_ocg.plugin import EXECUTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OWN_FIXTURES = frozenset({"ocg_case", "ocg_generation", "request"})
+Place = tuple[PathLike[str] | str, int | None]
+PLACES: pytest.StashKey[dict[str, Place]] = pytest.StashKey()
+IHOOK: pytest.StashKey[pluggy.HookRelay] = pytest.StashKey()
+
+
+class CaseItem(pytest.Function):
+    """A test function that asks for nothing but `ocg_case` and `ocg_generation`.
+
+    What it inherits works the same answer out anew for every item: fixtures by way of two requests and their
+    finalizers, the line of the test function, the conftests that apply. That is half the time of a warm run.
+    """
+
+    def setup(self) -> None:
+        """Fill in the arguments as the fixtures of the same names do."""
+        case = self.callspec.params["ocg_case"]
+        self.funcargs["ocg_case"] = case
+        if "ocg_generation" in self.fixturenames:
+            self.funcargs["ocg_generation"] = self.config.stash[EXECUTION].judged(self, case)
+
+    def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
+        """Where the test function stands, found once for all its cases."""
+        assert self.parent is not None
+        places = self.parent.stash.setdefault(PLACES, {})
+        if self.originalname not in places:
+            places[self.originalname] = super().reportinfo()[:2]
+        return *places[self.originalname], self.name
+
+    @property
+    def ihook(self) -> pluggy.HookRelay:
+        """The hooks of the conftests that apply to the module, found once for all its tests."""
+        assert self.parent is not None
+        stash = self.parent.stash
+        if IHOOK not in stash:
+            stash[IHOOK] = super().ihook
+        return stash[IHOOK]
+
+
+def take_over(items: Iterable[pytest.Item]) -> None:
+    """Make a CaseItem of each item that is exactly what a CaseItem stands for; leave all others alone."""
+    for item in items:
+        if type(item) is pytest.Function and _is_plain(item):
+            item.__class__ = CaseItem
+
+
+def _is_plain(item: pytest.Function) -> bool:
+    option = item.config.option
+    if item.cls is not None or option.setupshow or option.setuponly or option.setupplan:
+        return False
+    fixtures = item._fixtureinfo.name2fixturedefs
+    return (
+        "ocg_case" in item.fixturenames
+        and OWN_FIXTURES.issuperset(item.fixturenames)
+        and all(len(definitions) == 1 for name, definitions in fixtures.items() if name == "ocg_generation")
+    )
+

@@ -1,0 +1,1 @@
+"""What `ocg` can do, one command a file."""

@@ -1,0 +1,144 @@
+"""The process that runs tests: cuts what was selected into batches and judges each case when its test asks for it."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_ocg.benchmark import Benchmark
+from pytest_ocg.cache import Cache
+from pytest_ocg.case_item import take_over
+from pytest_ocg.cases import Batch, Case, cut_batches
+from pytest_ocg.errors import OcgError
+from pytest_ocg.progress import Progress
+from pytest_ocg.record import Miss, NoReply, Outcome, Record
+from pytest_ocg.runner import BatchRun, Runner
+
+CASE_FIXTURE = "ocg_case"
+BATCH_PROPERTY = "ocg_batch"
+NOTICE_PROPERTY = "ocg_notice"
+RECORD_PROPERTY = "ocg_record"
+VERDICT_PROPERTY = "ocg_verdict"
+STOPPED_BY_BACKEND = 2
+
+
+def case_of(item: pytest.Item) -> Case | None:
+    """The case that the item is a test of, None for any other test."""
+    callspec = getattr(item, "callspec", None)
+    return None if callspec is None else callspec.params.get(CASE_FIXTURE)
+
+
+class Execution:
+    """Hooks of the process that runs tests."""
+
+    def __init__(self, benchmark: Benchmark, progress: Progress | None) -> None:
+        self._benchmark = benchmark
+        self._progress = progress
+        self._selected: list[Case] = []
+        self._runner: Runner | None = None
+        self._cache: Cache | None = None
+        self._told = 0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> object:
+        """Collect without the garbage collector: what is collected stays, and walking it again and again is slow."""
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return (yield)
+        finally:
+            gc.freeze()
+            if was_enabled:
+                gc.enable()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note which cases are left after `-k`, `--lf` and `--deselect`."""
+        self._selected = [case for case in map(case_of, session.items) if case is not None]
+        if not session.config.option.collectonly:
+            take_over(session.items)
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
+        """Report a miss or a missing reply in one line, and keep the record to the setup report that carries it."""
+        if call.when == "call" and item.user_properties:
+            item.user_properties[:] = [entry for entry in item.user_properties if not entry[0].startswith("ocg_")]
+        if call.when == "collect" or call.excinfo is None or not isinstance(call.excinfo.value, (Miss, NoReply)):
+            return None
+        verdict = "miss" if isinstance(call.excinfo.value, Miss) else "error"
+        return pytest.TestReport(
+            nodeid=item.nodeid,
+            location=item.location,
+            keywords={name: 1 for name in item.keywords},
+            outcome="failed",
+            longrepr=str(call.excinfo.value),
+            when=call.when,
+            sections=[],
+            duration=call.duration,
+            start=call.start,
+            stop=call.stop,
+            user_properties=[*item.user_properties, (VERDICT_PROPERTY, verdict)],
+        )
+
+    def pytest_unconfigure(self) -> None:
+        """Give back the model and the cache."""
+        if self._runner is not None:
+            self._runner.close()
+        if self._cache is not None:
+            self._cache.close()
+
+    def judged(self, item: pytest.Item, case: Case) -> Record:
+        """The record of the case, which the item's setup report will carry.
+
+        Raises NoReply where there is none, and ends the session where no reply can be had at all.
+        """
+        try:
+            record, ran = self._opened_runner().record(case)
+        except OcgError as error:
+            pytest.exit(str(error), returncode=STOPPED_BY_BACKEND)
+        item.user_properties.append((RECORD_PROPERTY, record.as_json()))
+        if ran is not None:
+            item.user_properties.append((BATCH_PROPERTY, _batch_json(ran)))
+        notices = self._benchmark.notices
+        if len(notices) > self._told:
+            item.user_properties.append((NOTICE_PROPERTY, json.dumps(notices[self._told :])))
+            self._told = len(notices)
+        if record.outcome is Outcome.ERROR:
+            raise NoReply(record.explain())
+        return record
+
+    def _opened_runner(self) -> Runner:
+        if self._runner is None:
+            self._cache = self._benchmark.open_cache()
+            self._runner = Runner(
+                self._benchmark.plan,
+                batches_of(self._benchmark, self._selected),
+                identities=self._benchmark.identities,
+                cache=self._cache,
+                open_backend=self._benchmark.open_backend,
+                before_generating=self._before_generating,
+            )
+        return self._runner
+
+    def _before_generating(self, batch: Batch, prompts: int) -> None:
+        if self._progress is not None:
+            self._progress.begin(batch, prompts)
+
+
+def batches_of(benchmark: Benchmark, selected: Sequence[Case]) -> list[Batch]:
+    """The selected cases in batches; in the plan's order, whatever order their tests run in."""
+    chosen = {case.id for case in selected}
+    return cut_batches([case for case in benchmark.plan.cases if case.id in chosen], benchmark.batch_sizes)
+
+
+def _batch_json(ran: BatchRun) -> str:
+    return json.dumps(
+        {
+            "model": ran.model,
+            "cases": ran.cases,
+            "generated": ran.generated,
+            "seconds": ran.seconds,
+            "provenances": dict(ran.provenances),
+        }
+    )

@@ -1,0 +1,24 @@
+"""Hooks of our own: how a conftest or another plugin adds a backend or models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from pytest_ocg.backends.base import Backend, GenerationSettings
+from pytest_ocg.models import ModelSpec
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_ocg_make_backend(spec: ModelSpec, settings: GenerationSettings) -> Backend | None:
+    """Return the source of replies for this model, or None to leave it to others.
+
+    Called in every process that runs tests, and once before that where the run is planned.
+    """
+
+
+@pytest.hookspec
+def pytest_ocg_models() -> Mapping[str, ModelSpec]:
+    """Return models to add to the registry, by short name; they stand before shipped ones of the same name."""
+    raise NotImplementedError

@@ -1,0 +1,117 @@
+"""What a metric takes and gives: replies by set, statistics per set, and the scores made from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pytest_ocg.errors import MetricError
+
+SetKey = tuple[int, str]
+"""Template and concept set id."""
+
+Replies = Mapping[SetKey, Sequence[str]]
+"""The scored replies of each set under each template, errors left out; 24 where all orders have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A measured number, over how many values it was taken, and how it was computed.
+
+    `value` is None where nothing could be measured, and `reason` says why. `count` is in what the metric averages over:
+    replies or sets. Scores compare only where `signature` is equal.
+    """
+
+    value: float | None
+    count: int
+    signature: str
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.value is None and not self.reason:
+            raise MetricError(f"a score without a value needs a reason (signature {self.signature!r})")
+        if self.value is not None and not math.isfinite(self.value):
+            raise MetricError(f"a score is a finite number or None, not {self.value!r} (signature {self.signature!r})")
+
+
+@dataclass(frozen=True, slots=True)
+class SetStatistic:
+    """What one set under one template adds to its template's mean: a sum in the metric's unit, and of how many."""
+
+    total: float
+    count: int
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.total) or self.count < 0:
+            raise MetricError(f"a set adds a finite sum of 0 or more values, not {self.total!r} of {self.count!r}")
+
+
+Statistics = Mapping[SetKey, SetStatistic]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A metric's result on one model and condition: the score, the same within each template, and what it is made of.
+
+    `statistics` lets the score be taken again over other choices of sets by `average_over_templates`, without the
+    replies; None where the score is no mean over sets.
+    """
+
+    score: Score
+    by_template: Mapping[int, Score]
+    statistics: Statistics | None
+
+
+class Metric(Protocol):
+    """Something that can be measured on replies alone."""
+
+    @property
+    def name(self) -> str:
+        """Its name in tables, options and threshold files."""
+        ...
+
+    def signature(self) -> str:
+        """All that can change the number, as `key:value` joined by `|`; no model is loaded for it."""
+        ...
+
+    def measure(self, replies: Replies) -> Measurement:
+        """The result on `replies`; the same whatever the order of sets and of the replies within a set."""
+        ...
+
+
+def template_averages(statistics: Statistics) -> dict[int, float]:
+    """For each template that has values, lowest first: the sum of its sets' totals over the sum of their counts."""
+    gathered: dict[int, list[SetStatistic]] = {}
+    for (template, _), statistic in statistics.items():
+        gathered.setdefault(template, []).append(statistic)
+    return {
+        template: math.fsum(statistic.total for statistic in gathered[template]) / count
+        for template in sorted(gathered)
+        if (count := sum(statistic.count for statistic in gathered[template]))
+    }
+
+
+def average(values: Sequence[float]) -> float | None:
+    """The mean, equal for any order of `values`; None of none."""
+    return math.fsum(values) / len(values) if values else None
+
+
+def average_over_templates(statistics: Statistics) -> float | None:
+    """The mean of the templates' own averages, over the templates that have values (SPEC section 4); None if none."""
+    return average(list(template_averages(statistics).values()))
+
+
+def measurement(statistics: Statistics, signature: str, *, reason: str) -> Measurement:
+    """The result that set statistics amount to; `reason` is said where they hold no value at all."""
+    counts: dict[int, int] = {}
+    for (template, _), statistic in statistics.items():
+        counts[template] = counts.get(template, 0) + statistic.count
+    averages = template_averages(statistics)
+    value = average(list(averages.values()))
+    return Measurement(
+        score=Score(value, sum(counts.values()), signature, "" if value is not None else reason),
+        by_template={template: Score(averages[template], counts[template], signature) for template in averages},
+        statistics=statistics,
+    )

@@ -1,0 +1,113 @@
+"""How much replies differ within themselves and from each other: distinct-n and diverse rate (SPEC section 4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pytest_ocg.metrics.base import Measurement, Replies, Score, SetStatistic, average, measurement
+
+
+def ngrams(words: Sequence[str], n: int) -> Iterator[tuple[str, ...]]:
+    """Every run of `n` neighbouring words, first to last."""
+    return zip(*(words[start:] for start in range(n)), strict=False)
+
+
+def distinct(text: str, n: int) -> float | None:
+    """Different word n-grams over words, 0 to 1; None for a text of fewer than `n` words, which has no n-gram."""
+    words = text.split()
+    return len(set(ngrams(words, n))) / len(words) if len(words) >= n else None
+
+
+def diverse_rate(replies: Sequence[str]) -> float | None:
+    """Different replies over replies, 0 to 1; None of none."""
+    return len(set(replies)) / len(replies) if replies else None
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Mean over replies of different n-grams per word, times 100: the convention of the published numbers."""
+
+    n: int = 2
+
+    @property
+    def name(self) -> str:
+        """`distinct2` for bigrams."""
+        return f"distinct{self.n}"
+
+    def signature(self) -> str:
+        """The n-gram length, what is divided by what, and what is averaged."""
+        return f"n:{self.n}|words:whitespace|ratio:different-ngrams/words|mean:replies,templates"
+
+    def measure(self, replies: Replies) -> Measurement:
+        """Percent; each set adds the sum over its replies that have an n-gram. `count` is in such replies."""
+        statistics = {}
+        for key, texts in replies.items():
+            values = [value for text in texts if (value := distinct(text, self.n)) is not None]
+            if values:
+                statistics[key] = SetStatistic(100 * math.fsum(values), len(values))
+        return measurement(statistics, self.signature(), reason=f"no reply has {self.n} words")
+
+
+@dataclass(frozen=True, slots=True)
+class PooledDistinct:
+    """Different n-grams over all n-grams of a template's replies together, times 100: the equation as printed."""
+
+    n: int = 2
+
+    @property
+    def name(self) -> str:
+        """`distinct2_pooled` for bigrams."""
+        return f"distinct{self.n}_pooled"
+
+    def signature(self) -> str:
+        """The n-gram length, what is divided by what, and what is averaged."""
+        return f"n:{self.n}|words:whitespace|ratio:different-ngrams/ngrams|pool:template|mean:templates"
+
+    def measure(self, replies: Replies) -> Measurement:
+        """Percent; no sum over sets, so without statistics. `count` is in replies that have an n-gram."""
+        by_template = {}
+        for template in sorted({template for template, _ in replies}):
+            pool = (text for key, texts in replies.items() if key[0] == template for text in texts)
+            score = self._pooled(pool)
+            if score.value is not None:
+                by_template[template] = score
+        value = average([score.value for score in by_template.values() if score.value is not None])
+        count = sum(score.count for score in by_template.values())
+        reason = "" if value is not None else f"no reply has {self.n} words"
+        return Measurement(Score(value, count, self.signature(), reason), by_template, None)
+
+    def _pooled(self, texts: Iterator[str]) -> Score:
+        different: set[tuple[str, ...]] = set()
+        total = count = 0
+        for text in texts:
+            words = text.split()
+            if len(words) >= self.n:
+                different.update(ngrams(words, self.n))
+                total += len(words) - self.n + 1
+                count += 1
+        if not total:
+            return Score(None, 0, self.signature(), f"no reply has {self.n} words")
+        return Score(100 * len(different) / total, count, self.signature())
+
+
+@dataclass(frozen=True, slots=True)
+class DiverseRate:
+    """Mean over sets of different replies over replies, times 100."""
+
+    name: ClassVar[str] = "diverse_rate"
+
+    def signature(self) -> str:
+        """What is divided by what, and what is averaged."""
+        return "ratio:different-replies/replies|mean:sets,templates"
+
+    def measure(self, replies: Replies) -> Measurement:
+        """Percent; `count` is in sets with at least one reply."""
+        statistics = {
+            key: SetStatistic(100 * rate, 1)
+            for key, texts in replies.items()
+            if (rate := diverse_rate(texts)) is not None
+        }
+        return measurement(statistics, self.signature(), reason="no replies")

@@ -1,0 +1,82 @@
+"""What a run will do, worked out from the options alone before anything is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pytest_ocg.backends.base import GenerationSettings, Prompt
+from pytest_ocg.cases import Case, expand_cases
+from pytest_ocg.concepts import ConceptSet, Dataset, load_dataset, sample_sets
+from pytest_ocg.models import ModelSpec, id_names, load_registry, resolve_model
+from pytest_ocg.options import Options
+from pytest_ocg.prompts import Templates, build_prompt, load_templates
+
+DEFAULT_MAX_NEW_TOKENS = 128
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The models, concept sets and templates of a run; `specs` is keyed by the name that stands in case ids."""
+
+    options: Options
+    dataset: Dataset
+    sets: tuple[ConceptSet, ...]
+    templates: Templates
+    specs: Mapping[str, ModelSpec]
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """Every case of the run, in the same order in every process."""
+        return expand_cases(
+            list(self.specs),
+            self.sets,
+            conditions=self.options.conditions,
+            templates=self.options.templates,
+            shots=self.options.shots,
+        )
+
+    def prompt(self, case: Case) -> Prompt:
+        """What the case asks its model."""
+        return build_prompt(
+            self.templates, case.lemmas, template=case.template, condition=case.condition, shots=case.shots
+        )
+
+    def settings(self, model: str) -> GenerationSettings:
+        """How this model's replies are to be made: options first, then its registry entry, then the default."""
+        options, spec = self.options, self.specs[model]
+        return GenerationSettings(
+            max_new_tokens=options.max_new_tokens or spec.max_new_tokens or DEFAULT_MAX_NEW_TOKENS,
+            seed=options.seed,
+            batch_size=options.batch_size,
+            quantization=options.quantization or spec.quantization,
+            dtype=options.dtype,
+            device=options.device,
+            trust_remote_code=options.trust_remote_code,
+            allow_pickle=options.allow_pickle,
+        )
+
+
+def make_plan(options: Options, extra_models: Mapping[str, ModelSpec]) -> Plan:
+    """The plan for these options; `extra_models` adds to the shipped registry.
+
+    Raises OptionError, ConceptError, TemplateError or ModelError, before anything is generated.
+    """
+    registry = {**load_registry(), **extra_models}
+    specs = [_spec(name, options, registry) for name in options.models]
+    dataset = load_dataset(options.concepts, revision=options.concepts_revision)
+    sample = options.sets
+    sets = dataset.sets if sample is None else sample_sets(dataset.sets, sample.number, sample.seed)
+    return Plan(options, dataset, sets, load_templates(), dict(zip(id_names(specs), specs, strict=True)))
+
+
+def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> ModelSpec:
+    if options.backend == "replay":
+        return replace(registry.get(name.lower(), ModelSpec(name, "replay", str(options.outputs))), backend="replay")
+    if name.startswith("scripted:"):
+        return ModelSpec(name, "scripted", name.removeprefix("scripted:"))
+    spec = resolve_model(name, registry)
+    if options.backend != "auto":
+        spec = replace(spec, backend=options.backend)
+    return replace(spec, base_url=options.base_url) if options.base_url else spec

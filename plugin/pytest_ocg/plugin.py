@@ -1,0 +1,72 @@
+"""The door to pytest: hooks and fixtures, each of which hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ocg.options import MODEL_OPTION, declare_options, requested_models
+
+if TYPE_CHECKING:
+    from pytest_ocg.benchmark import Benchmark
+    from pytest_ocg.cases import Case
+    from pytest_ocg.execution import Execution
+    from pytest_ocg.record import Record
+
+HOW_TO_START = (
+    "no model was named: pytest --model NAME (`ocg models` lists the short names; a hub id, a folder or a .gguf file "
+    "will do)"
+)
+BENCHMARK: pytest.StashKey[Benchmark] = pytest.StashKey()
+EXECUTION: pytest.StashKey[Execution] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare `--model` and the `--ocg-` options."""
+    declare_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare our own hooks."""
+    from pytest_ocg import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, object, object]:
+    """Let a conftest that has its own `--model` declare it; ours is then `--ocg-model` alone."""
+    taken = parser.optparser._option_string_actions
+    ours = taken.pop(MODEL_OPTION, None)
+    result = yield
+    if ours is not None:
+        taken.setdefault(MODEL_OPTION, ours)
+    return result
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Switch on where a model was named."""
+    if requested_models(config):
+        from pytest_ocg.switch import switch_on
+
+        switch_on(config)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give `ocg_case` every planned case, or one skip that says how to start."""
+    if "ocg_case" not in metafunc.fixturenames:
+        return
+    benchmark = metafunc.config.stash.get(BENCHMARK, None)
+    if benchmark is None:
+        skip = pytest.param(None, id="no-model", marks=pytest.mark.skip(reason=HOW_TO_START))
+        metafunc.parametrize("ocg_case", [skip])
+    else:
+        metafunc.parametrize("ocg_case", benchmark.plan.cases, ids=[case.id for case in benchmark.plan.cases])
+
+
+@pytest.fixture
+def ocg_generation(request: pytest.FixtureRequest, ocg_case: Case) -> Record:
+    """The judged reply to `ocg_case`; without a reply the test is an error."""
+    return request.config.stash[EXECUTION].judged(request.node, ocg_case)

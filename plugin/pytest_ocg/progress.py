@@ -1,0 +1,90 @@
+"""How far generation is: a live note on a terminal, a line per batch anywhere else, nothing under `-q`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pytest_ocg.cases import Batch
+
+
+def clock(seconds: float) -> str:
+    """A span as people write it: `0:07`, `12:30`, `3:05:00`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class Progress:
+    """Counts cases and generations by model and says so on the controller's terminal."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._total: Counter[str] = Counter()
+        self._done: Counter[str] = Counter()
+        self._generated: Counter[str] = Counter()
+        self._first: dict[str, float] = {}
+        self._shown = 0
+
+    def expect(self, selected: Mapping[str, int]) -> None:
+        """How many cases of each model will be judged."""
+        self._total = Counter(selected)
+
+    def begin(self, batch: Batch, prompts: int) -> None:
+        """A batch is about to be generated; on a terminal say so behind the letters printed so far."""
+        self._first.setdefault(batch.model, time.monotonic())
+        reporter = self._reporter()
+        if reporter is not None and _is_live(reporter):
+            self._write_behind(reporter, f" {self._line(batch.model)}, generating {prompts}")
+
+    def end(self, ran: Mapping[str, Any]) -> None:
+        """A batch is judged; off a terminal say how far that brings its model."""
+        model = str(ran["model"])
+        self._done[model] += int(ran["cases"])
+        self._generated[model] += int(ran["generated"])
+        self._first.setdefault(model, time.monotonic() - float(ran["seconds"]))
+        reporter = self._reporter()
+        if reporter is None:
+            return
+        self._erase(reporter)
+        if ran["generated"] and reporter.verbosity >= 0 and not _is_live(reporter):
+            current = reporter.currentfspath
+            reporter.ensure_newline()
+            reporter.write_line(self._line(model))
+            reporter.currentfspath = current  # letters go on below, without the file's name in front of each batch
+
+    def _reporter(self) -> pytest.TerminalReporter | None:
+        reporter: pytest.TerminalReporter | None = self._config.pluginmanager.get_plugin("terminalreporter")
+        return reporter
+
+    def _line(self, model: str) -> str:
+        done, total = self._done[model], self._total[model]
+        parts = [f"{model}: {done:,} of {total:,}"]
+        elapsed = time.monotonic() - self._first[model]
+        generated = self._generated[model]
+        if generated and elapsed > 0:
+            rate = generated / elapsed
+            parts += [f"{rate:.1f} a second", f"{clock((total - done) / rate)} left"]
+        return ", ".join(parts)
+
+    def _write_behind(self, reporter: pytest.TerminalReporter, text: str) -> None:
+        writer = reporter._tw
+        room = writer.fullwidth - writer.width_of_current_line - 1
+        self._shown = min(len(text), room) if room > 20 else 0
+        if self._shown:
+            writer._file.write(text[: self._shown])
+            writer.flush()
+
+    def _erase(self, reporter: pytest.TerminalReporter) -> None:
+        if self._shown:
+            reporter._tw._file.write(f"\x1b[{self._shown}D\x1b[K")
+            reporter._tw.flush()
+            self._shown = 0
+
+
+def _is_live(reporter: pytest.TerminalReporter) -> bool:
+    return reporter.isatty and reporter.verbosity == 0

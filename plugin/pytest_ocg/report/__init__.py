@@ -1,0 +1,1 @@
+"""What people read: each file renders results that were computed elsewhere."""

@@ -1,0 +1,144 @@
+"""The summary table as lines of text, from the content of `results.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_ocg.published import ModelRow, load_published
+
+COLUMNS: Mapping[str, str] = {
+    "coverage_unordered": "coverage\nw/o order",
+    "coverage_ordered": "coverage\nw/ order",
+    "ordered_rate": "ordered\nrate",
+    "pbleu": "pBLEU",
+    "pbleurt": "pBLEURT",
+    "distinct2": "distinct",
+    "distinct2_pooled": "distinct\n(pooled)",
+    "diverse_rate": "diverse\nrate",
+    "perplexity": "perplexity",
+}
+PAPER_SETS = 192
+PAPER_TEMPLATES = 6
+
+
+def render_table(results: Mapping[str, Any]) -> list[str]:
+    """One line per model and condition, the deltas to `original` and the published numbers under it, and footnotes.
+
+    A metric that no row has leaves no column, only a footnote that says why.
+    """
+    from tabulate import tabulate
+
+    rows = results["rows"]
+    names = [name for name in COLUMNS if any(_value(row, name) is not None for row in rows)]
+    lines = []
+    for row in rows:
+        lines.append([row["model"], row["condition"], *(_cell(_value(row, name)) for name in names)])
+        if "delta_vs_original" in row:
+            deltas = row["delta_vs_original"]
+            lines.append(["", "- original", *(_cell(deltas.get(name), "+.2f") for name in names)])
+        published = published_values(results, row)
+        if published is not None:
+            lines.append(["", "published", *(_cell(published.get(name)) for name in names)])
+    titles = ["model", "condition", *(COLUMNS[name] for name in names)]
+    above = [title.rpartition("\n")[0] for title in titles]
+    below = [title.rpartition("\n")[2] for title in titles]
+    grid = [above, below, *lines]
+    rule = ["-" * max(len(line[column]) for line in grid) for column in range(len(titles))]
+    alignment = ["left", "left", *("right" for _ in names)]
+    table: str = tabulate([above, below, rule, *lines], tablefmt="plain", colalign=alignment, disable_numparse=True)
+    return [*table.splitlines(), *footnotes(results)]
+
+
+def footnotes(results: Mapping[str, Any]) -> Iterator[str]:
+    """Why a metric has no value, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for row in results["rows"]:
+        for name, score in row["metrics"].items():
+            if score["value"] is None and name in COLUMNS:
+                where = reasons.setdefault(score["reason"], [])
+                label = COLUMNS[name].replace("\n", " ")
+                if label not in where:
+                    where.append(label)
+    for reason, labels in reasons.items():
+        yield f"-: {', '.join(labels)}: {reason}"
+
+
+def counts_line(row: Mapping[str, Any]) -> str:
+    """How many cases there were and what became of them."""
+    counts = row["counts"]
+    done = counts["hit"] + counts["miss"] + counts["error"]
+    parts = [f"{counts['hit']:,} hit, {counts['miss']:,} missed, {counts['error']:,} without a reply"]
+    if counts["errors"]:
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in counts["errors"].items())
+        parts[0] += f" ({kinds})"
+    if counts["not_run"]:
+        parts.append(f"{counts['not_run']:,} not run")
+    if counts["selected"] < counts["planned"]:
+        parts.append(f"{counts['selected']:,} of {counts['planned']:,} selected")
+    parts.append(f"{counts['cached']:,} from the cache")
+    if counts["echo"]:
+        parts.append(f"{counts['echo']:,} repeat the bare list of words")
+    return f"{row['model']} {row['condition']}: {done:,} cases: {'; '.join(parts)}"
+
+
+def recipe_line(results: Mapping[str, Any]) -> str:
+    """What the numbers were measured on and with."""
+    dataset, selection = results["dataset"], results["selection"]
+    sample = f" (sample {selection['sets']})" if selection["sets"] else ""
+    templates = ",".join(map(str, selection["templates"]))
+    return (
+        f"{dataset['name']} {dataset['sha256'][:8]}{sample}, templates {templates}, {selection['shots']}-shot, "
+        f"matcher {results['matcher']}"
+    )
+
+
+def made_by_line(row: Mapping[str, Any]) -> str | None:
+    """How the replies of a row were made; None where there are none."""
+    told = []
+    for source in row["made_by"]:
+        facts = [source.get(key) for key in ("source", "revision", "dtype", "device")]
+        quantization, size = source.get("quantization"), source.get("batch_size")
+        facts += [quantization if quantization not in (None, "none") else None, f"batch {size}" if size else None]
+        told.append(", ".join(str(fact) for fact in facts if fact))
+    different = [text for text in dict.fromkeys(told) if text]
+    return f"{row['model']}: {' | '.join(different)}" if different else None
+
+
+def published_values(results: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, float | None] | None:
+    """The paper's numbers for the row, None where the paper has none or the run is not what the paper ran.
+
+    Comparable is all six templates over all 192 sets of commongen-lite, without sample, zero-shot (Table 1) or one-shot
+    (Table 4, condition `ordered`), with the inflection matcher.
+    """
+    selection = results["selection"]
+    is_paper_run = (
+        results["dataset"]["sets"] == PAPER_SETS
+        and results["dataset"]["sha256"] == PAPER_SHA256
+        and selection["sets"] is None
+        and selection["complete"]
+        and len(selection["templates"]) == PAPER_TEMPLATES
+        and results["matcher"].startswith("inflection")
+    )
+    if not is_paper_run or row.get("published_as") is None:
+        return None
+    published = load_published()
+    table: Mapping[str, ModelRow] = published.table1 if row["shots"] == 0 else published.table4
+    found = table.get(row["published_as"])
+    if found is None or row["shots"] > 1:
+        return None
+    if row["condition"] == "ordered":
+        return found.values
+    return found.baseline() if row["shots"] == 0 else None
+
+
+PAPER_SHA256 = "30a0836e8ded8b4da875154759d332018b92b481a65025ac7b06d1c5b2e7674b"
+
+
+def _value(row: Mapping[str, Any], name: str) -> float | None:
+    value: float | None = row["metrics"].get(name, {}).get("value")
+    return value
+
+
+def _cell(value: float | None, form: str = ".2f") -> str:
+    return "-" if value is None else format(value, form)

@@ -1,0 +1,69 @@
+"""What stands on the terminal when a run is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ocg.gate import Status
+from pytest_ocg.report.misses import shown_misses
+from pytest_ocg.report.table import counts_line, made_by_line, recipe_line, render_table
+
+if TYPE_CHECKING:
+    from pytest_ocg.benchmark import Benchmark
+    from pytest_ocg.results import Finished
+
+COLOURS = {Status.PASSED: "green", Status.FAILED: "red", Status.NOT_EVALUATED: "yellow"}
+
+
+def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchmark: Benchmark) -> None:
+    """Some misses, the table, what it was measured with, where the files are, and the verdicts; short under `-q`."""
+    results = finished.results
+    if not results["rows"]:
+        return
+    if reporter.verbosity >= 0:
+        _print_misses(reporter, finished, benchmark.options.show_misses)
+    reporter.write_sep("=", "ordered commongen")
+    for line in render_table(results):
+        reporter.write_line(line)
+    if reporter.verbosity >= 0:
+        reporter.write_line("")
+        for row in results["rows"]:
+            reporter.write_line(counts_line(row))
+        for told in dict.fromkeys(filter(None, map(made_by_line, results["rows"]))):
+            reporter.write_line(told)
+        reporter.write_line(recipe_line(results))
+    if reporter.verbosity > 0:
+        _print_signatures(reporter, finished)
+    for notice in benchmark.notices:
+        reporter.write_line(f"note: {notice}", yellow=True)
+    for path in finished.written:
+        reporter.write_line(f"thresholds written: {path}")
+    if finished.folder is not None and reporter.verbosity >= 0:
+        reporter.write_line(f"results: {finished.folder}/results.json, generations.jsonl")
+    for problem in finished.problems:
+        reporter.write_line(f"ocg: {problem}", red=True)
+    for verdict in finished.verdicts:
+        reporter.write_line(verdict.line(), **{COLOURS[verdict.status]: True})
+
+
+def _print_misses(reporter: pytest.TerminalReporter, finished: Finished, number: int) -> None:
+    misses = shown_misses(finished.lines, number)
+    if not misses:
+        return
+    total = sum(row["counts"]["miss"] for row in finished.results["rows"])
+    reporter.write_sep("=", f"{len(misses)} of {total:,} misses (--ocg-show-misses N shows more)")
+    for miss in misses:
+        reporter.write_line(miss)
+
+
+def _print_signatures(reporter: pytest.TerminalReporter, finished: Finished) -> None:
+    signatures = {
+        name: score["signature"]
+        for row in finished.results["rows"]
+        for name, score in row["metrics"].items()
+        if score["signature"]
+    }
+    for name, signature in signatures.items():
+        reporter.write_line(f"{name}: {signature}")

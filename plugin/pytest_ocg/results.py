@@ -1,0 +1,223 @@
+"""What a run leaves behind: `results.json`, `generations.jsonl`, and the verdicts on it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pytest_ocg import gate
+from pytest_ocg.benchmark import Benchmark
+from pytest_ocg.coverage import matcher_signature
+from pytest_ocg.errors import OcgError, ResultsError
+from pytest_ocg.plan import Plan
+from pytest_ocg.record import read_record
+from pytest_ocg.summary import Entry, add_deltas, entry_of, summarise_row
+from pytest_ocg.threshold_files import baseline_rows, file_name, thresholds_for, write_thresholds
+
+SCHEMA = 1
+PACKAGES = ("pytest", "pytest-xdist", "transformers", "torch", "bitsandbytes", "spacy", "sacrebleu", "openai")
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What the reports of a run brought: a `generations.jsonl` line per case id, and how the run went.
+
+    `cut` says why a run stopped early. `only_misses`: every failed test is a miss or a case without a reply.
+    """
+
+    lines: Mapping[str, str]
+    provenances: Mapping[str, Mapping[str, Any]]
+    selected: frozenset[str]
+    started: float
+    seconds: float
+    cut: str | None
+    only_misses: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run summed up: the content of `results.json`, where it lies, the verdicts, and the exit status.
+
+    `problems` is what could not be done at the end, each with its way out.
+    """
+
+    results: Mapping[str, Any]
+    lines: tuple[str, ...]
+    folder: Path | None
+    verdicts: tuple[gate.Verdict, ...]
+    written: tuple[Path, ...]
+    problems: tuple[str, ...]
+    exit_status: int
+
+
+def summarise(plan: Plan, identities: Mapping[str, Mapping[str, Any]], gathered: Gathered) -> dict[str, Any]:
+    """The content of `results.json` (schema 1); rows in the plan's order, numbers the same however tests were spread."""
+    options = plan.options
+    entries: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
+    planned: Counter[tuple[str, str]] = Counter()
+    selected: Counter[tuple[str, str]] = Counter()
+    for case in plan.cases:
+        key = (case.model, case.condition)
+        planned[key] += 1
+        selected[key] += case.id in gathered.selected
+        line = gathered.lines.get(case.id)
+        if line is not None:
+            entries[key].append(entry_of(read_record(line)))
+    matcher = matcher_signature(options.matcher)
+    rows = [
+        {
+            "model": model,
+            "condition": condition,
+            "shots": options.shots,
+            "published_as": plan.specs[model].published_as,
+            "identity": dict(identities.get(model, {})),
+            **summarise_row(
+                entries[model, condition],
+                planned=planned[model, condition],
+                selected=selected[model, condition],
+                matcher=matcher,
+                metrics=options.metrics,
+                provenances=gathered.provenances,
+            ),
+        }
+        for model, condition in planned
+        if selected[model, condition]
+    ]
+    add_deltas(rows)
+    ran = len(gathered.lines)
+    return {
+        "schema": SCHEMA,
+        "run": {
+            "started": datetime.fromtimestamp(gathered.started, UTC).isoformat(timespec="seconds"),
+            "seconds": round(gathered.seconds, 3),
+            "versions": dict(_versions()),
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+        },
+        "dataset": {
+            "name": plan.dataset.name,
+            "sha256": plan.dataset.sha256,
+            "sets": len(plan.dataset.sets),
+            "dropped": plan.dataset.dropped,
+        },
+        "templates_sha256": plan.templates.sha256,
+        "matcher": matcher,
+        "seed": options.seed,
+        "selection": {
+            "sets": None if options.sets is None else str(options.sets),
+            "shard": None,
+            "templates": list(options.templates),
+            "conditions": list(options.conditions),
+            "shots": options.shots,
+            "planned": planned.total(),
+            "selected": len(gathered.selected),
+            "run": ran,
+            "complete": ran == planned.total() and gathered.cut is None,
+            "cut": gathered.cut,
+        },
+        "rows": rows,
+    }
+
+
+def finish(benchmark: Benchmark, gathered: Gathered, exitstatus: int) -> Finished:
+    """Sum up, write the files, judge by thresholds; what fails here is told, and nothing gathered is lost by it.
+
+    A run that is not complete goes into the subfolder `partial`, so that it never takes the place of a full one.
+    """
+    options, problems = benchmark.options, list[str]()
+    results = summarise(benchmark.plan, benchmark.identities, gathered)
+    results["run"]["command_line"] = list(benchmark.config.invocation_params.args)
+    lines = tuple(gathered.lines[case.id] for case in benchmark.plan.cases if case.id in gathered.lines)
+    written: list[Path] = []
+    if options.write_thresholds and exitstatus in (gate.OK, gate.TESTS_FAILED):
+        for row in baseline_rows(results):
+            try:
+                written.append(write_thresholds(_thresholds_path(benchmark, row["model"]), results, row))
+            except OcgError as error:
+                problems.append(str(error))
+    verdicts, status = _judge(benchmark, results, exitstatus, gathered.only_misses, problems)
+    results["gate"] = {
+        "mode": options.gate,
+        "verdicts": [
+            {"model": verdict.model, "status": verdict.status.value, "reasons": list(verdict.reasons)}
+            for verdict in verdicts
+        ],
+        "exit_status": status,
+    }
+    folder = options.output if results["selection"]["complete"] else options.output / "partial"
+    is_written = True
+    try:
+        write_results(folder, results, lines)
+    except ResultsError as error:
+        problems.append(str(error))
+        is_written = False
+    if problems and status == gate.OK:
+        status = gate.TESTS_FAILED
+    return Finished(results, lines, folder if is_written else None, verdicts, tuple(written), tuple(problems), status)
+
+
+def write_results(folder: Path, results: Mapping[str, Any], lines: Sequence[str]) -> None:
+    """Write both files, each as a whole or not at all; raises ResultsError naming the folder."""
+    body = "".join(f"{line}\n" for line in lines).encode("ascii")
+    content = {**results, "generations_sha256": hashlib.sha256(body).hexdigest()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _replace(folder / "generations.jsonl", body)
+        _replace(folder / "results.json", json.dumps(content, indent=1).encode("ascii") + b"\n")
+    except OSError as error:
+        raise ResultsError(
+            f"results cannot be written to {str(folder)!r} ({error.strerror}); all replies are in the cache: make room "
+            "or choose another folder with --ocg-output and run again"
+        ) from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _thresholds_path(benchmark: Benchmark, model: str) -> Path:
+    chosen = benchmark.options.thresholds
+    if chosen is not None:
+        return chosen
+    return benchmark.config.rootpath / "thresholds" / file_name(model)
+
+
+def _judge(
+    benchmark: Benchmark, results: Mapping[str, Any], exitstatus: int, only_misses: bool, problems: list[str]
+) -> tuple[tuple[gate.Verdict, ...], int]:
+    options = benchmark.options
+    if options.gate == "off":
+        return (), exitstatus
+    rootdir = benchmark.config.rootpath
+    try:
+        found = thresholds_for(benchmark.plan.specs, options.thresholds, rootdir=rootdir)
+    except OcgError as error:
+        problems.append(str(error))
+        found = {}
+    verdicts = gate.judge(results, found)
+    return verdicts, gate.exit_status(verdicts, mode=options.gate, default=exitstatus, only_misses=only_misses)
+
+
+def _versions() -> Iterator[tuple[str, str | None]]:
+    for name in ("pytest-ordered-commongen", *PACKAGES):
+        try:
+            yield name, metadata.version(name)
+        except metadata.PackageNotFoundError:
+            yield name, None

@@ -1,0 +1,179 @@
+"""From judged cases to numbers: one row per model and condition, as plain data for `results.json`."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_ocg.metrics import CHEAP_METRICS, ORDER_METRICS, load_metric
+from pytest_ocg.metrics.base import Measurement, Score, average
+from pytest_ocg.metrics.diversity import diverse_rate
+from pytest_ocg.metrics.order import SetVerdict, measure_order, ordered_rate
+
+MODEL_METRICS = ("pbleurt", "perplexity")
+TABLE_METRICS = (*ORDER_METRICS, "pbleu", "pbleurt", "distinct2", "distinct2_pooled", "diverse_rate", "perplexity")
+NOT_MEASURED = "needs a scoring model; this version computes what needs none"
+NOT_ASKED = "not asked for; --ocg-metrics cheap computes it"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a summary needs of one judged case; `reply` is None for an error."""
+
+    template: int
+    set_id: str
+    pattern: str
+    reply: str | None
+    covered: bool
+    in_order: bool
+    is_hit: bool
+    is_cached: bool
+    is_echo: bool
+    error: str | None
+    made_by: str
+
+
+def entry_of(record: Mapping[str, Any]) -> Entry:
+    """The entry for one `generations.jsonl` object."""
+    return Entry(
+        template=record["template"],
+        set_id=record["set"],
+        pattern=record["pattern"],
+        reply=record["reply"],
+        covered=record.get("covered", False),
+        in_order=record.get("in_order", False),
+        is_hit=record["outcome"] == "hit",
+        is_cached=record["cached"],
+        is_echo=record.get("echo", False),
+        error=record.get("error"),
+        made_by=record["made_by"],
+    )
+
+
+def summarise_row(
+    entries: Sequence[Entry],
+    *,
+    planned: int,
+    selected: int,
+    matcher: str,
+    metrics: Sequence[str],
+    provenances: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Counts and metrics of one model and condition (SPEC section 4); errors enter no metric."""
+    scored = [entry for entry in entries if entry.reply is not None]
+    measured = _measure(scored, matcher, metrics)
+    sources = Counter(entry.made_by for entry in entries)
+    return {
+        "counts": _counts(entries, planned, selected),
+        "metrics": measured.metrics,
+        "by_template": measured.by_template,
+        "by_pattern": _by_pattern(scored),
+        "made_by": [{"replies": count, **provenances.get(source, {})} for source, count in sorted(sources.items())],
+    }
+
+
+def add_deltas(rows: Sequence[dict[str, Any]]) -> None:
+    """Give each `ordered` row the difference of its metrics to its `original` twin, where both were run (Table 1)."""
+    twins = {(row["model"], row["shots"]): row for row in rows if row["condition"] == "original"}
+    for row in rows:
+        twin = twins.get((row["model"], row["shots"]))
+        if row["condition"] != "ordered" or twin is None:
+            continue
+        row["delta_vs_original"] = {
+            name: None
+            if score["value"] is None or twin["metrics"][name]["value"] is None
+            else score["value"] - twin["metrics"][name]["value"]
+            for name, score in row["metrics"].items()
+        }
+
+
+def _counts(entries: Sequence[Entry], planned: int, selected: int) -> dict[str, Any]:
+    errors = Counter(entry.error for entry in entries if entry.error is not None)
+    hits = sum(entry.is_hit for entry in entries)
+    return {
+        "planned": planned,
+        "selected": selected,
+        "hit": hits,
+        "miss": len(entries) - hits - errors.total(),
+        "error": errors.total(),
+        "not_run": selected - len(entries),
+        "cached": sum(entry.is_cached for entry in entries),
+        "echo": sum(entry.is_echo for entry in entries),
+        "errors": dict(sorted(errors.items())),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    metrics: dict[str, dict[str, Any]]
+    by_template: dict[str, dict[str, float | None]]
+
+
+def _measure(scored: Sequence[Entry], matcher: str, wanted: Sequence[str]) -> _Measured:
+    replies: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
+    for entry in scored:
+        replies[entry.template, entry.set_id].append(entry.reply or "")
+    order = measure_order(_verdicts(scored), matcher=matcher)
+    measured: dict[str, Measurement] = {name: getattr(order, name) for name in ORDER_METRICS}
+    chosen = CHEAP_METRICS if "cheap" in wanted or "all" in wanted else tuple(wanted)
+    for name in chosen:
+        if name not in measured and name not in MODEL_METRICS:
+            measured[name] = load_metric(name).measure(replies)
+    metrics = {
+        name: plain_score(measured[name].score)
+        if name in measured
+        else {"value": None, "n": 0, "signature": None, "reason": NOT_MEASURED if name in MODEL_METRICS else NOT_ASKED}
+        for name in (*TABLE_METRICS, *(name for name in measured if name not in TABLE_METRICS))
+    }
+    templates = sorted({template for measurement in measured.values() for template in measurement.by_template})
+    by_template = {
+        str(template): {
+            name: measurement.by_template[template].value
+            for name, measurement in measured.items()
+            if template in measurement.by_template
+        }
+        for template in templates
+    }
+    return _Measured(metrics, by_template)
+
+
+def plain_score(score: Score) -> dict[str, Any]:
+    """A score as it stands in `results.json`."""
+    return {"value": score.value, "n": score.count, "signature": score.signature, "reason": score.reason or None}
+
+
+def _verdicts(scored: Iterable[Entry]) -> dict[tuple[int, str], SetVerdict]:
+    counts: defaultdict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for entry in scored:
+        count = counts[entry.template, entry.set_id]
+        count[0] += 1
+        count[1] += entry.covered
+        count[2] += entry.in_order
+    return {key: SetVerdict(*count) for key, count in counts.items()}
+
+
+def _by_pattern(scored: Sequence[Entry]) -> dict[str, dict[str, Any]]:
+    """Table 2: coverage by the order asked for; the diverse rate is that of the whole sets with these tags."""
+    replies: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
+    by_pattern: defaultdict[str, list[Entry]] = defaultdict(list)
+    for entry in scored:
+        replies[entry.template, entry.set_id].append(entry.reply or "")
+        by_pattern[entry.pattern].append(entry)
+    rates = {key: diverse_rate(texts) for key, texts in replies.items()}
+    table = {}
+    for pattern, entries in sorted(by_pattern.items()):
+        order = measure_order(_verdicts(entries), matcher="")
+        keys = {(entry.template, entry.set_id) for entry in entries}
+        unordered, ordered = order.coverage_unordered.score.value, order.coverage_ordered.score.value
+        set_rates = [rate for key in sorted(keys) if (rate := rates[key]) is not None]
+        mean_rate = average(set_rates)
+        table[pattern] = {
+            "scored": len(entries),
+            "coverage_unordered": unordered,
+            "coverage_ordered": ordered,
+            "ordered_rate": ordered_rate(ordered, unordered),
+            "diverse_rate": None if mean_rate is None else 100 * mean_rate,
+        }
+    return table

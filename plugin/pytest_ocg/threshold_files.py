@@ -1,0 +1,128 @@
+"""Where threshold files lie, how they are read, and how a baseline is written into one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_ocg.errors import ThresholdError
+from pytest_ocg.resources import resource
+from pytest_ocg.thresholds import Thresholds, parse_thresholds
+
+MAX_FILE_BYTES = 64 * 1024
+MARGIN = 1.0
+
+
+def file_name(model: str) -> str:
+    """The name of a model's threshold file, one plain path component for any model (`owner--name.toml`)."""
+    stem = re.sub(r"[^A-Za-z0-9._+-]+", "--", model).strip(".-")
+    if not stem or len(stem) > 120:
+        stem = f"{stem[:100]}-{hashlib.sha256(model.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}".lstrip("-")
+    return f"{stem}.toml"
+
+
+def find_thresholds(model: str, override: Path | None = None, *, rootdir: Path | None = None) -> Path | None:
+    """The threshold file for `model`, or None where there is none.
+
+    `override` is a file, taken for every model, or a folder of them; without it the file is looked for in
+    `rootdir/thresholds`, then among the shipped ones. Raises ThresholdError for an override that does not exist.
+    """
+    if override is None:
+        folders = [*([rootdir / "thresholds"] if rootdir is not None else []), resource("thresholds")]
+    elif override.is_dir():
+        folders = [override]
+    elif _exists(override):
+        return override
+    else:
+        raise ThresholdError(
+            f"thresholds {str(override)!r} do not exist; give a threshold file or a folder of "
+            f"them, which holds {file_name(model)!r} for model {model!r}"
+        )
+    return next((path for path in (folder / file_name(model) for folder in folders) if _exists(path)), None)
+
+
+def thresholds_for(
+    models: Iterable[str], override: Path | None = None, *, rootdir: Path | None = None
+) -> dict[str, Thresholds]:
+    """The checked thresholds of those of `models` that have any, by model."""
+    found = {model: find_thresholds(model, override, rootdir=rootdir) for model in models}
+    return {model: load_thresholds(path) for model, path in found.items() if path is not None}
+
+
+def load_thresholds(path: Path) -> Thresholds:
+    """The thresholds in `path`, checked; raises ThresholdError, naming file, key and value."""
+    return parse_thresholds(read_text(path), path)
+
+
+def read_text(path: Path) -> str:
+    """The text of a threshold file, of MAX_FILE_BYTES at most, line ends as they are."""
+    try:
+        if not path.is_file():
+            raise ThresholdError(f"{path}: there is no such regular file; thresholds are a TOML file")
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ThresholdError(f"{path}: cannot be read ({error.strerror}); make it readable") from error
+    if len(content) > MAX_FILE_BYTES:
+        raise ThresholdError(f"{path}: is over {MAX_FILE_BYTES} bytes, too large for a threshold file")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ThresholdError(f"{path}: is not UTF-8 at byte {error.start}; save it as UTF-8") from error
+
+
+def _exists(path: Path) -> bool:
+    # A dangling link or an unreadable folder must not read as "no thresholds", which would turn the gate off.
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise ThresholdError(f"thresholds {str(path)!r} cannot be reached ({error}); make them readable") from error
+    return True
+
+
+def baseline_rows(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The row of each model that its thresholds are taken from: condition `ordered` where it was run."""
+    chosen: dict[str, Mapping[str, Any]] = {}
+    for row in results["rows"]:
+        if row["model"] not in chosen or row["condition"] == "ordered":
+            chosen[row["model"]] = row
+    return list(chosen.values())
+
+
+def write_thresholds(path: Path, results: Mapping[str, Any], row: Mapping[str, Any], *, margin: float = MARGIN) -> Path:
+    """Write what `row` measured as limits `margin` points away, and return the file written.
+
+    `path` is a file, or an existing folder of `<model>.toml`. A file that is there keeps its comments and whatever was
+    added or taken out by hand; its limits, signature and provenance are renewed (`render_thresholds`), as a whole or
+    not at all. Raises ThresholdError where the run is not whole, has errors, or would not hold the outcome.
+    """
+    from pytest_ocg.threshold_renewal import render_thresholds  # tomlkit is slow to import and seldom needed
+
+    path = path / file_name(str(row.get("model"))) if path.is_dir() else path
+    path = Path(os.path.realpath(path))  # a linked file is renewed where it lies, and a looped link does not raise
+    text = render_thresholds(read_text(path) if _exists(path) else None, path, results, row, margin)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with unfinished.open("w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            if path.exists():
+                shutil.copymode(path, unfinished)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise ThresholdError(
+            f"{path}: cannot be written ({error.strerror}); choose another place with --ocg-thresholds"
+        ) from error
+    return path

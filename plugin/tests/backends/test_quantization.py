@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from pytest_ocg.backends import quantization
+from pytest_ocg.backends.quantization import check_quantization, count_quantized, quantize_linears
+from pytest_ocg.errors import ModelError
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"), [("none", "mps"), ("none", "cpu"), ("4bit", "cpu"), ("8bit", "cuda"), ("4bit", "cuda")]
+)
+def test_what_can_be_had_passes(asked, kind):
+    check_quantization(asked, kind)
+
+
+@pytest.mark.parametrize("missing", ["bitsandbytes", "accelerate"])
+def test_a_missing_package_is_named_with_the_command(missing, monkeypatch):
+    monkeypatch.setattr(quantization.importlib.util, "find_spec", lambda name: None if name == missing else object())
+    with pytest.raises(ModelError, match=f"'4bit' needs {missing}, which is not installed: `pip install {missing}`"):
+        check_quantization("4bit", "cpu")
+    check_quantization("none", "cpu")
+
+
+@pytest.mark.parametrize("asked", ["4bit", "8bit"])
+def test_quantizing_in_place_stays_near_the_original_and_spares_the_output_layer(asked, make_model):
+    model = make_model("Llama", initializer_range=0.05, tie_word_embeddings=False)
+    tokens = torch.arange(4, 16)[None]
+    with torch.inference_mode():
+        exact = model(tokens).logits
+        quantize_linears(model, asked, torch.float32)
+        rough = model(tokens).logits
+    assert count_quantized(model, asked) == 14
+    assert type(model.lm_head) is torch.nn.Linear
+    error = (rough - exact).norm() / exact.norm()
+    assert 0 < error < 0.3
+
+
+@pytest.mark.parametrize("asked", ["4bit", "8bit"])
+def test_a_model_in_full_precision_is_not_taken_for_a_quantized_one(asked, make_model):
+    with pytest.raises(ModelError, match=f"'{asked}' was asked for but no layer of LlamaForCausalLM was quantized"):
+        count_quantized(make_model("Llama"), asked)
+
+
+def test_layers_of_the_right_type_with_full_weights_do_not_count(make_model):
+    model = make_model("Llama")
+    for layer in model.modules():
+        if type(layer) is torch.nn.Linear:
+            layer.__class__ = type("Linear4bit", (torch.nn.Linear,), {})
+    with pytest.raises(ModelError, match="no layer"):
+        count_quantized(model, "4bit")

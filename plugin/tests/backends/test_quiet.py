@@ -1,0 +1,39 @@
+import logging
+import warnings
+
+import pytest
+from huggingface_hub import utils as hub
+from transformers.utils import logging as messages
+
+from pytest_ocg.backends.quiet import quiet_libraries
+
+
+def test_libraries_are_silent_inside_and_as_before_afterwards(caplog):
+    before = (messages.get_verbosity(), messages.is_progress_bar_enabled(), hub.are_progress_bars_disabled())
+    logger = logging.getLogger("transformers.generation.utils")
+    with quiet_libraries():
+        logger.warning("do_sample is set to False, but temperature is 0.7")
+        warnings.warn("deprecated", DeprecationWarning, stacklevel=1)
+        assert not messages.is_progress_bar_enabled()
+        assert hub.are_progress_bars_disabled()
+    assert not caplog.records
+    assert (messages.get_verbosity(), messages.is_progress_bar_enabled(), hub.are_progress_bars_disabled()) == before
+
+
+def test_all_is_put_back_after_an_error():
+    before = (messages.get_verbosity(), messages.is_progress_bar_enabled(), hub.are_progress_bars_disabled())
+    with pytest.raises(ValueError, match="broken"), quiet_libraries():
+        raise ValueError("broken")
+    assert (messages.get_verbosity(), messages.is_progress_bar_enabled(), hub.are_progress_bars_disabled()) == before
+    with pytest.warns(UserWarning, match="heard"):
+        warnings.warn("heard", stacklevel=1)
+
+
+def test_bars_that_were_off_stay_off():
+    messages.disable_progress_bar()
+    try:
+        with quiet_libraries():
+            pass
+        assert not messages.is_progress_bar_enabled()
+    finally:
+        messages.enable_progress_bar()

