@@ -103,7 +103,12 @@ def cut_at_marker(text: str, chat: ChatFormat) -> str:
 def _template(tokenizer: Any) -> str | None:
     if not tokenizer.chat_template:
         return None
-    template: str = tokenizer.get_chat_template()
+    try:
+        template: str = tokenizer.get_chat_template()
+    except ValueError as cause:  # several named templates and none of them the default
+        raise ModelError(
+            f"the tokenizer of {tokenizer.name_or_path!r} has chat templates but no default one: {cause}"
+        ) from cause
     return template
 
 

@@ -24,7 +24,7 @@ from pytest_ocg.models import ModelSpec
 
 PREFERRED_BATCH = {"cpu": 96, "mps": 96, "cuda": 192}
 
-_PACKAGES = ("torch", "transformers", "tokenizers", "bitsandbytes", "accelerate")
+_PACKAGES = ("torch", "transformers", "tokenizers", "bitsandbytes", "accelerate", "gguf")
 
 
 class HuggingFaceBackend:

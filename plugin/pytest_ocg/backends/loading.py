@@ -15,7 +15,7 @@ from pytest_ocg.backends.chat import ChatFormat, chat_format
 from pytest_ocg.backends.decoding import Decoding, step_limit
 from pytest_ocg.backends.devices import Device
 from pytest_ocg.backends.halving import is_out_of_memory
-from pytest_ocg.backends.quantization import count_quantized, quantization_config, quantize_linears
+from pytest_ocg.backends.quantization import count_quantized, quantization_config, quantize_experts, quantize_linears
 from pytest_ocg.backends.sources import Source
 from pytest_ocg.errors import BackendError, ModelError
 
@@ -112,7 +112,6 @@ def _load(path: Path, device: Device, settings: GenerationSettings, torch: Any) 
         arguments["device_map"] = "auto" if device.name == "cuda" else {"": device.name}
     with ExitStack() as stack:
         if path.is_file():
-            gguf_files.require_gguf(path)
             stack.enter_context(gguf_files.read_once())
             common.update(gguf_files.gguf_arguments(path))
             arguments["quantization_config"] = gguf_files.unpacking_config()
@@ -132,6 +131,8 @@ def _load(path: Path, device: Device, settings: GenerationSettings, torch: Any) 
         )
     if path.is_file() and settings.quantization != "none":
         quantize_linears(model, settings.quantization, dtype)
+    if settings.quantization == "4bit":
+        quantize_experts(model)
     return tokenizer, model.eval()
 
 

@@ -10,7 +10,9 @@ from pytest_ocg.errors import ModelError
 
 Quantization = Literal["4bit", "8bit", "none"]
 
-_LAYER = {"4bit": "Linear4bit", "8bit": "Linear8bitLt"}
+LEAST_SHARE = 0.8
+
+_STACKED = 3
 _NEEDED = ("bitsandbytes", "accelerate")
 
 
@@ -54,15 +56,39 @@ def quantize_linears(model: Any, quantization: Quantization, dtype: Any) -> None
                 setattr(parent, name, _quantized(layer, quantization, dtype))
 
 
+def quantize_experts(model: Any) -> None:
+    """Quantize in place, to 4 bits, the stacked weights of a mixture of experts.
+
+    They are no linear layers, so transformers leaves them as they are: nine tenths of such a model.
+    """
+    library: Any = importlib.import_module("bitsandbytes.nn.parametrize")
+    for module in list(model.modules()):
+        for name, weight in list(module.named_parameters(recurse=False)):
+            if weight.ndim == _STACKED and weight.is_floating_point():
+                library.replace_parameter_4bit(module, name, quant_type="nf4")
+
+
 def count_quantized(model: Any, quantization: Quantization) -> int:
-    """How many linear layers of the loaded model hold quantized weights; raises ModelError where none does."""
+    """How many weight matrices of the loaded model are quantized; raises ModelError where that is not nearly all.
+
+    Embeddings and the output layer are left out: they are not quantized by design.
+    """
     if quantization == "none":
         return 0
-    count = sum(1 for layer in model.modules() if type(layer).__name__ == _LAYER[quantization] and _is_small(layer))
-    if not count:
+    spared = {id(layer.weight) for layer in (model.get_input_embeddings(), model.get_output_embeddings()) if layer}
+    packed = 2 if quantization == "4bit" else 1
+    count = quantized = full = 0
+    for weight in model.parameters():
+        if not weight.is_floating_point():
+            count += 1
+            quantized += weight.numel() * packed
+        elif weight.ndim > 1 and id(weight) not in spared:
+            full += weight.numel()
+    share = quantized / (quantized + full) if quantized else 0.0
+    if share < LEAST_SHARE:
         raise ModelError(
-            f"quantization {quantization!r} was asked for but no layer of {type(model).__name__} was quantized; "
-            "pass --ocg-quantization none, or use another checkpoint"
+            f"quantization {quantization!r} was asked for but reached only {share:.0%} of the weights of "
+            f"{type(model).__name__}; pass --ocg-quantization none, or serve the model elsewhere and pass --ocg-base-url"
         )
     return count
 
@@ -80,6 +106,3 @@ def _quantized(layer: Any, quantization: Quantization, dtype: Any) -> Any:
     made.bias = layer.bias
     return made.to(device)
 
-
-def _is_small(layer: Any) -> bool:
-    return bool(layer.weight.element_size() == 1)

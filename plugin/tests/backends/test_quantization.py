@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from pytest_ocg.backends import quantization
-from pytest_ocg.backends.quantization import check_quantization, count_quantized, quantize_linears
+from pytest_ocg.backends.quantization import check_quantization, count_quantized, quantize_experts, quantize_linears
 from pytest_ocg.errors import ModelError
 
 
@@ -39,14 +39,26 @@ def test_quantizing_in_place_stays_near_the_original_and_spares_the_output_layer
 
 @pytest.mark.parametrize("asked", ["4bit", "8bit"])
 def test_a_model_in_full_precision_is_not_taken_for_a_quantized_one(asked, make_model):
-    with pytest.raises(ModelError, match=f"'{asked}' was asked for but no layer of LlamaForCausalLM was quantized"):
+    with pytest.raises(ModelError, match=f"'{asked}' was asked for but reached only 0% of the weights of LlamaForCausalLM"):
         count_quantized(make_model("Llama"), asked)
 
 
-def test_layers_of_the_right_type_with_full_weights_do_not_count(make_model):
-    model = make_model("Llama")
-    for layer in model.modules():
-        if type(layer) is torch.nn.Linear:
-            layer.__class__ = type("Linear4bit", (torch.nn.Linear,), {})
-    with pytest.raises(ModelError, match="no layer"):
-        count_quantized(model, "4bit")
+def test_experts_are_quantized_too(make_model):
+    model = make_model("Mixtral", num_local_experts=4, initializer_range=0.05)
+    tokens = torch.arange(4, 16)[None]
+    with torch.inference_mode():
+        exact = model(tokens).logits
+        quantize_linears(model, "4bit", torch.float32)
+        with pytest.raises(ModelError, match=r"'4bit' was asked for but reached only \d+% of the weights of Mixtral"):
+            count_quantized(model, "4bit")
+        quantize_experts(model)
+        rough = model(tokens).logits
+    assert count_quantized(model, "4bit") == 2 * (4 + 1 + 2)
+    error = (rough - exact).norm() / exact.norm()
+    assert 0 < error < 0.3
+
+
+def test_a_saved_mixture_of_experts_is_loaded_in_four_bits(save_model, backend_of, make_prompt):
+    backend = backend_of(save_model("Mixtral", num_local_experts=4), quantization="4bit")
+    backend.generate([make_prompt("dog"), make_prompt("dog", "catch")])
+    assert backend.provenance()["quantized_layers"] >= 2 * (4 + 2)

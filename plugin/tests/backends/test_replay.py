@@ -1,0 +1,93 @@
+"""Replies made elsewhere: found by what was asked, checked line by line."""
+
+import json
+
+import pytest
+from pytest_ocg.backends.base import ErrorKind, GenerationSettings, Prompt
+from pytest_ocg.backends.replay import ReplayBackend
+from pytest_ocg.errors import BackendError
+from pytest_ocg.models import ModelSpec
+
+
+def prompt(*concepts, template=0, condition="ordered"):
+    return Prompt(concepts, template, condition, 0, ())
+
+
+@pytest.fixture
+def replay(tmp_path):
+    def make(*rows, model="m"):
+        path = tmp_path / "outputs.jsonl"
+        path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
+        return ReplayBackend(ModelSpec(model, "replay", str(path)), GenerationSettings(), lambda text: None)
+
+    return make
+
+
+def test_a_reply_is_found_by_concepts_in_order_template_and_condition(replay):
+    backend = replay(
+        {"concepts": ["dog", "run"], "reply": " The dog runs. "},
+        {"concepts": "run_V dog_N", "template": 3, "condition": "original", "reply": "Run, dog!"},
+    )
+    made = backend.generate([prompt("dog", "run"), prompt("run", "dog", template=3, condition="original")])
+    assert [generation.text for generation in made] == ["The dog runs.", "Run, dog!"]
+
+
+@pytest.mark.parametrize(
+    "asked", [prompt("run", "dog"), prompt("dog", "run", template=1), prompt("dog", "run", condition="original")]
+)
+def test_a_prompt_without_a_row_is_an_error_of_its_own_kind(replay, asked):
+    [generation] = replay({"concepts": ["dog", "run"], "reply": "The dog runs."}).generate([asked])
+    assert (generation.text, generation.error) == (None, ErrorKind.MISSING)
+
+
+def test_an_empty_reply_is_an_error_and_a_recorded_error_stays_what_it_was(replay):
+    backend = replay(
+        {"concepts": ["a", "b"], "reply": "  "},
+        {"concepts": ["b", "a"], "reply": None, "error": "filtered", "detail": "by the provider"},
+    )
+    made = backend.generate([prompt("a", "b"), prompt("b", "a")])
+    assert [generation.error for generation in made] == [ErrorKind.EMPTY, ErrorKind.FILTERED]
+
+
+def test_rows_of_other_models_are_passed_over(replay):
+    rows = [{"concepts": ["a", "b"], "reply": text, "model": model} for model, text in (("x", "no"), ("M", "yes"))]
+    assert replay(*rows).generate([prompt("a", "b")])[0].text == "yes"
+    with pytest.raises(BackendError, match="holds no reply of 'other'"):
+        replay(*rows, model="other").generate([prompt("a", "b")])
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{", "line 2: "),
+        ("[]", "wants an object, not list"),
+        ({"reply": "x"}, "'concepts' must be a list of words"),
+        ({"concepts": ["a"], "reply": 3}, "'reply' must be a text"),
+        ({"concepts": ["a"], "reply": None, "error": "tired"}, "'reply' must be a text"),
+        ({"concepts": ["a"], "reply": "x", "template": "0"}, "'template' must be a number, not '0'"),
+        ({"concepts": ["a"], "reply": "x", "condition": "both"}, "'condition' must be 'ordered' or 'original'"),
+        ({"concepts": ["dog", "run"], "reply": "other"}, "a second, different reply for 'dog run'"),
+        ("[" * 100_000, "line 2: "),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named_by_file_and_line(replay, row, message):
+    with pytest.raises(BackendError) as caught:
+        replay({"concepts": ["dog", "run"], "reply": "The dog runs."}, row).generate([prompt("a")])
+    assert message in str(caught.value)
+    assert "outputs.jsonl, line 2" in str(caught.value)
+
+
+def test_another_file_is_another_identity(replay):
+    first = replay({"concepts": ["a"], "reply": "x"}).identity()
+    assert replay({"concepts": ["a"], "reply": "y"}).identity() != first
+
+
+def test_generations_of_an_earlier_run_can_be_judged_again(bench):
+    bench.run("--ocg-output", "first")
+    again = bench.run(
+        "--ocg-outputs", "first/generations.jsonl", "--ocg-cache", "other", model="scripted_quarter"
+    )
+    assert again.parseoutcomes() == {"passed": 18, "missed": 54}
+    first, second = bench.results("first")["rows"][0], bench.results()["rows"][0]
+    assert first["metrics"] == second["metrics"]
+    assert second["identity"]["backend"] == "replay"
