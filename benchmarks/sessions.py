@@ -77,8 +77,12 @@ def measure() -> list[Row]:
                 best_warm.seconds / best_plain.seconds,
                 at_most=1.0,
             ),
-            Row(f"its memory, in MB (plain pytest: {best_plain.peak_megabytes:.0f})", "", best_warm.peak_megabytes,
-                at_most=400),
+            Row(
+                f"its memory, in MB (plain pytest: {best_plain.peak_megabytes:.0f})",
+                "",
+                best_warm.peak_megabytes,
+                at_most=400,
+            ),
             Row("time per case, slowest size against fastest", shown, spread, at_most=1.2),
         ]
 

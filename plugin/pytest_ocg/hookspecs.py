@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ocg.backends.base import Backend, GenerationSettings
-from pytest_ocg.models import ModelSpec
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_ocg.backends.base import Backend, GenerationSettings
+    from pytest_ocg.models import ModelSpec
 
 
 @pytest.hookspec(firstresult=True)

@@ -1,15 +1,14 @@
-"""The command line: every option declared with its ini twin, checked once, and handed on as one typed noun."""
+"""The command line: checked once, and handed on as one typed noun."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import pytest
 
-from pytest_ocg import option_values as values
+from pytest_ocg.declarations import DECLARATIONS
 from pytest_ocg.errors import OptionError
 from pytest_ocg.option_values import SetSample
 
@@ -47,144 +46,6 @@ class Options:
     show_misses: int
     trust_remote_code: bool
     allow_pickle: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """One option: its name without `--ocg-`, how its text is read, and what `--help` says.
-
-    `has_ini` false marks what belongs to one run only; a flag is an option without a value.
-    """
-
-    name: str
-    read: Callable[[str], Any]
-    default: str | None
-    help: str
-    metavar: str = ""
-    has_ini: bool = True
-    is_flag: bool = False
-    is_repeatable: bool = False
-
-    @property
-    def option(self) -> str:
-        """The option as typed."""
-        return f"--ocg-{self.name}"
-
-    @property
-    def field(self) -> str:
-        """Its name in `Options`."""
-        return self.name.replace("-", "_")
-
-    @property
-    def dest(self) -> str:
-        """Its name in pytest's namespace, and as an ini key."""
-        return f"ocg_{self.field}"
-
-
-DECLARATIONS: tuple[Declaration, ...] = (
-    Declaration(
-        "concepts",
-        str,
-        "commongen-lite",
-        "concept sets: commongen-lite (from the hub or its local cache), everyday (shipped), or a JSON or JSONL file",
-        "NAME|PATH",
-    ),
-    Declaration("concepts-revision", str, None, "the hub revision of commongen-lite to use", "REV"),
-    Declaration(
-        "sets",
-        values.set_sample,
-        None,
-        "take a sample of N concept sets, stratified by part-of-speech make-up",
-        "N[:SEED]",
-    ),
-    Declaration("templates", values.template_ids, "0,1,2,3,4,5", "instruction templates to ask with", "LIST"),
-    Declaration(
-        "condition",
-        values.conditions,
-        "ordered",
-        "ordered (in the specified order), original (the same without that phrase), or both",
-        "NAME",
-    ),
-    Declaration(
-        "shots", values.number(0, 8), "0", "worked examples before the question; 1 is the paper's one-shot", "N"
-    ),
-    Declaration(
-        "matcher",
-        values.matcher,
-        "inflection",
-        "when a word is a concept: inflection (lemma or inflected form) or lemma (bare spaCy lemma)",
-        "NAME",
-    ),
-    Declaration(
-        "metrics",
-        values.names,
-        "cheap",
-        "cheap (everything that needs no scoring model), all, or a list of metric names",
-        "LIST",
-    ),
-    Declaration(
-        "backend", values.choice("auto", "huggingface", "openai", "replay"), "auto", "where replies come from", "NAME"
-    ),
-    Declaration("base-url", str, None, "an OpenAI-compatible server to ask", "URL"),
-    Declaration(
-        "outputs",
-        Path,
-        None,
-        "judge replies made elsewhere: a JSONL file (implies --ocg-backend replay)",
-        "FILE",
-        has_ini=False,
-    ),
-    Declaration(
-        "quantization",
-        values.choice("4bit", "8bit", "none"),
-        None,
-        "how weights are loaded; without it the model's registry entry decides",
-        "NAME",
-    ),
-    Declaration(
-        "dtype",
-        values.choice("auto", "float32", "bfloat16", "float16"),
-        "auto",
-        "the type computed in; auto is float32 on CPU",
-        "NAME",
-    ),
-    Declaration("device", str, "auto", "auto, cpu, cuda, cuda:1, mps", "NAME"),
-    Declaration("batch-size", values.batch_size, "auto", "prompts generated together", "N|auto"),
-    Declaration(
-        "max-new-tokens",
-        values.number(1, 1_000_000),
-        None,
-        "cap on the length of a reply; default 128, more for reasoning models",
-        "N",
-    ),
-    Declaration("seed", values.number(0, 2**32 - 1), "0", "random seed, recorded with the results", "N"),
-    Declaration("cache", Path, None, "folder of the reply cache; default is the user's cache folder", "DIR"),
-    Declaration("refresh", values.flag, "false", "generate again what is in the cache", has_ini=False, is_flag=True),
-    Declaration("output", Path, "ocg-results", "folder for generations.jsonl and results.json", "DIR"),
-    Declaration(
-        "gate",
-        values.choice("auto", "require", "off"),
-        "auto",
-        "let thresholds decide the exit status: auto, require (10 where they cannot be applied), off",
-        "MODE",
-    ),
-    Declaration("thresholds", Path, None, "a threshold file, or a folder of MODEL.toml files", "PATH"),
-    Declaration(
-        "write-thresholds",
-        values.flag,
-        "false",
-        "write thresholds from this run's results to --ocg-thresholds, or to thresholds/MODEL.toml",
-        has_ini=False,
-        is_flag=True,
-    ),
-    Declaration(
-        "show-misses", values.number(0, 1_000_000), "5", "misses to print, spread over part-of-speech patterns", "N"
-    ),
-    Declaration("trust-remote-code", values.flag, "false", "run code that comes with a model", is_flag=True),
-    Declaration(
-        "allow-pickle", values.flag, "false", "load weights that are pickles, which can run code", is_flag=True
-    ),
-)
 
 
 def declare_options(parser: pytest.Parser) -> None:

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+
 from pytest_ocg import option_values
+from pytest_ocg.declarations import DECLARATIONS
 from pytest_ocg.errors import OptionError
 from pytest_ocg.option_values import SetSample
-from pytest_ocg.options import DECLARATIONS, read_options
+from pytest_ocg.options import read_options
 
 
 def options(pytester, *arguments):

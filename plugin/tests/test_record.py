@@ -65,7 +65,7 @@ def test_nothing_a_terminal_obeys_is_printed_as_it_is(text, shown):
     assert printable(text) == shown
 
 
-@pytest.mark.parametrize("text", ["plain", "NUL \x00 ESC \x1b", "lone \ud800 and \ufffe", "quote \" and \\ 🐕"])
+@pytest.mark.parametrize("text", ["plain", "NUL \x00 ESC \x1b", "lone \ud800 and \ufffe", 'quote " and \\ 🐕'])
 def test_a_line_of_json_is_ascii_and_gives_any_reply_back(text):
     line = record(IN_ORDER, text=text).as_json()
     assert line.isascii()

@@ -30,7 +30,9 @@ def python(wheel, tmp_path_factory):
     python = folder / "bin" / "python"
     purelib = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        check=True, capture_output=True, text=True,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.strip()
     (Path(purelib) / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
     install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
@@ -40,7 +42,9 @@ def python(wheel, tmp_path_factory):
 
 def run(python, folder, *arguments):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run([python, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [python, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.slow
@@ -64,7 +68,8 @@ def test_the_benchmark_runs_from_the_installed_wheel(python, tmp_path):
     where = run(python, tmp_path, "-c", "import pytest_ocg; print(pytest_ocg.__file__)")
     assert Path(where.stdout.strip()).is_relative_to(python.parents[1])
     ran = run(
-        python, tmp_path,
+        python,
+        tmp_path,
         *("-m", "pytest", "--pyargs", "ocg_tests", "--model", "scripted:quarter", "--ocg-concepts", "everyday"),
         *("--ocg-sets", "2", "--ocg-cache", "cache", "-W", "error"),
     )

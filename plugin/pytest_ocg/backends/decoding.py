@@ -123,7 +123,7 @@ def _step(model: Any, prompts: Sequence[Sequence[int]], plan: Decoding) -> list[
         output = model(
             input_ids=tokens, attention_mask=mask if is_ragged else None, position_ids=positions, **forward_arguments
         )
-        chosen = output.logits[:, -1].argmax(-1)
+        chosen = output.logits[:, -1].argmax(-1).to(device)
         for row, token in zip(rows, chosen.tolist(), strict=True):
             if row in finished:
                 continue

@@ -30,10 +30,12 @@ def run_in_batches(
     *,
     free_memory: Callable[[], None],
     notice: Callable[[str], None],
+    noun: str = "prompts",
+    way_out: str = _WAY_OUT,
 ) -> Batched[Result]:
     """The results of `run` over all items, `size` at a time; out of memory, the batch is halved and kept so.
 
-    Raises BackendError where a single item does not fit.
+    Raises BackendError where a single item does not fit, with the `way_out`; `noun` is what the items are called.
     """
     results: list[Result] = []
     while len(results) < len(items):
@@ -45,10 +47,7 @@ def run_in_batches(
         # Freed only here: while the exception is handled, its traceback still holds the tensors.
         free_memory()
         if len(batch) == 1:
-            raise BackendError(
-                "out of memory with a single prompt; pass --ocg-quantization 4bit, a smaller --ocg-max-new-tokens, "
-                "or a device with more memory"
-            )
+            raise BackendError(f"out of memory with a single one of the {noun}; {way_out}")
         size = len(batch) // 2
         notice(f"out of memory with {len(batch)} prompts at once: going on with batches of {size}")
     return Batched(results, size)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, Prompt, generation_of
 from pytest_ocg.backends.chat import cut_at_marker, encode, render
-from pytest_ocg.backends.decoding import Reply, decode
+from pytest_ocg.backends.decoding import Reply, decode, shared_prefix
 from pytest_ocg.backends.devices import Device, plan_device
 from pytest_ocg.backends.halving import run_in_batches
 from pytest_ocg.backends.loading import LoadedModel, load_model
@@ -43,7 +43,7 @@ class HuggingFaceBackend:
         self._source: Source | None = None
         self._loaded: LoadedModel | None = None
         self._batch_size: int | None = None
-        self._shared_tokens = False
+        self._shares_prefix = False
         self._is_closed = False
 
     def identity(self) -> Mapping[str, Any]:
@@ -85,7 +85,7 @@ class HuggingFaceBackend:
             texts = [render(loaded.tokenizer, loaded.chat, prompt.messages) for prompt in prompts]
             rows = [encode(loaded.tokenizer, text) for text in texts]
             self._check_context(loaded, max(map(len, rows)))
-            self._shared_tokens |= len(rows) > 1 and loaded.decoding.steps(rows)
+            self._shares_prefix |= loaded.decoding.steps(rows) and shared_prefix(rows) > 0
             done = run_in_batches(
                 rows,
                 self._batch_size or self.preferred_batch_size(),
@@ -116,7 +116,7 @@ class HuggingFaceBackend:
             "threads": torch.get_num_threads(),
             "chat_template": loaded.chat.template_sha256 or "none",
             "system_role": loaded.chat.system_role,
-            "prefix_reuse": self._shared_tokens,
+            "prefix_reuse": self._shares_prefix,
             "quantized_layers": loaded.quantized_layers,
             "effective_decoding": {
                 "do_sample": False,

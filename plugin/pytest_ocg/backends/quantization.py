@@ -75,7 +75,9 @@ def count_quantized(model: Any, quantization: Quantization) -> int:
     """
     if quantization == "none":
         return 0
-    spared = {id(layer.weight) for layer in (model.get_input_embeddings(), model.get_output_embeddings()) if layer}
+    embedding: Any = importlib.import_module("torch.nn").Embedding
+    layers = [*(layer for layer in model.modules() if isinstance(layer, embedding)), model.get_output_embeddings()]
+    spared = {id(layer.weight) for layer in layers if layer is not None}
     packed = 2 if quantization == "4bit" else 1
     count = quantized = full = 0
     for weight in model.parameters():
@@ -88,7 +90,7 @@ def count_quantized(model: Any, quantization: Quantization) -> int:
     if share < LEAST_SHARE:
         raise ModelError(
             f"quantization {quantization!r} was asked for but reached only {share:.0%} of the weights of "
-            f"{type(model).__name__}; pass --ocg-quantization none, or serve the model elsewhere and pass --ocg-base-url"
+            f"{type(model).__name__}; pass --ocg-quantization none, or serve it elsewhere and pass --ocg-base-url"
         )
     return count
 

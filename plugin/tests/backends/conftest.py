@@ -72,7 +72,8 @@ def make_model():
         tokens = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1}
         head = "GPT2LMHeadModel" if architecture == "GPT2" else f"{architecture}ForCausalLM"
         torch.manual_seed(7)
-        config = getattr(transformers, f"{architecture}Config")(**{**sizes, **tokens, "initializer_range": 0.6, **changes})
+        values = {**sizes, **tokens, "initializer_range": 0.6, **changes}
+        config = getattr(transformers, f"{architecture}Config")(**values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return getattr(transformers, head)(config).eval()

@@ -12,7 +12,7 @@ DROPS = (
 )
 ALTERNATES = (
     "{% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}"
-    "{{ raise_exception('Conversation roles must alternate') }}{% endif %}[{{ message['role'] }}]{{ message['content'] }}"
+    "{{ raise_exception('roles must alternate') }}{% endif %}[{{ message['role'] }}]{{ message['content'] }}"
     "{% endfor %}"
 )
 DATED = "{{ strftime_now('%Y-%m-%d') }} {% if not date_string is defined %}today{% else %}{{ date_string }}{% endif %}"

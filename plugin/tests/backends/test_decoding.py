@@ -5,9 +5,10 @@ import random
 from collections import Counter
 
 import pytest
-import torch
 
 from pytest_ocg.backends.decoding import Decoding, Reply, _generate, _step, decode, shared_prefix, step_limit
+
+torch = pytest.importorskip("torch")
 
 CAP = 14
 ARCHITECTURES = ["Llama", "Mistral", "Qwen2", "Qwen3", "Gemma2", "GPT2", "Olmo2", "Phi3", "Bloom", "Mamba"]

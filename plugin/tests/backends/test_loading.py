@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 
 import pytest
-import torch
 
 from pytest_ocg.backends import loading
 from pytest_ocg.backends.chat import ChatFormat
 from pytest_ocg.backends.devices import Device
 from pytest_ocg.backends.loading import check_device, end_tokens
 from pytest_ocg.errors import BackendError, ModelError
+
+torch = pytest.importorskip("torch")
 
 CHAT = ChatFormat("0" * 64, "native", ("<|im_end|>", "<|eot_id|>"), ())
 
@@ -152,7 +153,7 @@ def test_a_model_is_never_spread_to_slow_memory_in_silence(kind, places, is_refu
     source = loading.Source("folder", "big")
     device = Device(kind, "bfloat16", True)
     if is_refused:
-        with pytest.raises(BackendError, match="model 'big' does not fit .* pass --ocg-quantization 4bit"):
+        with pytest.raises(BackendError, match=r"model 'big' does not fit .* pass --ocg-quantization 4bit"):
             loading._check_placement(model, source, device)
     else:
         loading._check_placement(model, source, device)

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from pytest_ocg.backends import quantization
 from pytest_ocg.backends.quantization import check_quantization, count_quantized, quantize_experts, quantize_linears
 from pytest_ocg.errors import ModelError
+
+torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ def test_quantizing_in_place_stays_near_the_original_and_spares_the_output_layer
 
 @pytest.mark.parametrize("asked", ["4bit", "8bit"])
 def test_a_model_in_full_precision_is_not_taken_for_a_quantized_one(asked, make_model):
-    with pytest.raises(ModelError, match=f"'{asked}' was asked for but reached only 0% of the weights of LlamaForCausalLM"):
+    with pytest.raises(ModelError, match=f"'{asked}' was asked for but reached only 0% of the weights of Llama"):
         count_quantized(make_model("Llama"), asked)
 
 
@@ -53,7 +54,7 @@ def test_experts_are_quantized_too(make_model):
             count_quantized(model, "4bit")
         quantize_experts(model)
         rough = model(tokens).logits
-    assert count_quantized(model, "4bit") == 2 * (4 + 1 + 2)
+    assert count_quantized(model, "4bit") == 2 * (4 + 2)
     error = (rough - exact).norm() / exact.norm()
     assert 0 < error < 0.3
 

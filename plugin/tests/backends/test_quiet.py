@@ -2,10 +2,11 @@ import logging
 import warnings
 
 import pytest
-from huggingface_hub import utils as hub
-from transformers.utils import logging as messages
 
 from pytest_ocg.backends.quiet import quiet_libraries
+
+hub = pytest.importorskip("huggingface_hub.utils")
+messages = pytest.importorskip("transformers.utils.logging")
 
 
 def test_libraries_are_silent_inside_and_as_before_afterwards(caplog):

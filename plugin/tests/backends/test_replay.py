@@ -84,9 +84,7 @@ def test_another_file_is_another_identity(replay):
 
 def test_generations_of_an_earlier_run_can_be_judged_again(bench):
     bench.run("--ocg-output", "first")
-    again = bench.run(
-        "--ocg-outputs", "first/generations.jsonl", "--ocg-cache", "other", model="scripted_quarter"
-    )
+    again = bench.run("--ocg-outputs", "first/generations.jsonl", "--ocg-cache", "other", model="scripted_quarter")
     assert again.parseoutcomes() == {"passed": 18, "missed": 54}
     first, second = bench.results("first")["rows"][0], bench.results()["rows"][0]
     assert first["metrics"] == second["metrics"]

@@ -1,0 +1,191 @@
+"""pBLEURT: how alike in meaning the replies to one concept set are, as BLEURT of all ordered pairs (SPEC section 4)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar, Protocol
+
+from pytest_ocg.cache_key import canonical_json
+from pytest_ocg.errors import MetricError
+from pytest_ocg.metrics.base import Measurement, Replies, SetStatistic, measurement
+from pytest_ocg.metrics.bleurt_scorer import BleurtScorer, Pair, ScoredPairs
+from pytest_ocg.metrics.bleurt_tokens import MAX_TOKENS
+from pytest_ocg.metrics.context import ScoreStore, ScoringContext
+
+LABEL = "pBLEURT"
+
+_KEYS_AT_ONCE = 20_000
+_SECONDS_BETWEEN_WRITES = 5.0
+_ANY_PAIR = ""
+
+NumberedPair = tuple[int, int]
+
+
+class PairScorer(Protocol):
+    """Something that scores pairs of reference and candidate, as `BleurtScorer` does."""
+
+    def identity(self) -> str:
+        """All that can change a score but its pair, without loading anything."""
+        ...
+
+    def score(self, pairs: Sequence[Pair]) -> Iterator[ScoredPairs]:
+        """The score of every pair, some at a time."""
+        ...
+
+    def close(self) -> None:
+        """Give memory back; `score` may be called again."""
+        ...
+
+
+def open_pbleurt(context: ScoringContext) -> PairwiseBleurt:
+    """The metric with the checkpoint the context names; nothing is loaded before there is a pair without a score."""
+    scorer = BleurtScorer(
+        context.bleurt_model,
+        device=context.device,
+        batch_size=context.batch_size,
+        allow_pickle=context.allow_pickle,
+        notice=context.notice,
+    )
+    return PairwiseBleurt(scorer, context.store, progress=context.progress, notice=context.notice)
+
+
+class PairwiseBleurt:
+    """Mean over sets of the mean BLEURT of reply pairs, times 100; below 0 and above 100 can come.
+
+    Both directions of a pair count, no reply meets itself. A set of fewer than two replies has no value. Each different
+    pair is scored once and kept in `store`, so that a run that was killed goes on where it was.
+    """
+
+    name: ClassVar[str] = "pbleurt"
+
+    def __init__(
+        self,
+        scorer: PairScorer,
+        store: ScoreStore,
+        *,
+        progress: Callable[[str, int, int], None] = lambda label, done, total: None,
+        notice: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._scorer = scorer
+        self._store = store
+        self._progress = progress
+        self._notice = notice
+        self.cut_pairs = 0
+        """How many different pairs of the last `measure` were too long for the checkpoint and were cut."""
+
+    def signature(self) -> str:
+        """The checkpoint and its content, number format, cut, and what is paired and averaged; loads no model."""
+        return f"{self._scorer.identity()}|pairs:ordered|mean:sets,templates"
+
+    def measure(self, replies: Replies) -> Measurement:
+        """BLEURT times 100; `count` is in sets with two replies or more.
+
+        The scorer's memory is given back afterwards. Raises ModelError where the checkpoint cannot be had or loaded,
+        MetricError where it scores nonsense.
+        """
+        self.cut_pairs = 0
+        groups = {key: Counter(texts) for key, texts in replies.items() if len(texts) > 1}
+        texts = sorted({text for counts in groups.values() for text in counts})
+        numbers = {text: number for number, text in enumerate(texts)}
+        pairs = dict.fromkeys(pair for counts in groups.values() for pair in _pairs(counts, numbers))
+        try:
+            scores = self._scores(list(pairs), texts) if pairs else {}
+        finally:
+            self._scorer.close()
+        statistics = {key: SetStatistic(100 * _mean(counts, numbers, scores), 1) for key, counts in groups.items()}
+        return measurement(statistics, self.signature(), reason="no set has two replies")
+
+    def _scores(self, pairs: Sequence[NumberedPair], texts: Sequence[str]) -> dict[NumberedPair, float]:
+        """The score of each pair of numbers into `texts`: kept ones, then new ones, which are kept as they come."""
+        written = [canonical_json(text) for text in texts]  # a text is in 46 pairs
+        scorer = f"bleurt|{self._scorer.identity()}"
+
+        def key_of(pair: NumberedPair) -> str:
+            return f"[{written[pair[0]]},{written[pair[1]]}]"
+
+        scores = self._kept(scorer, pairs, key_of)
+        if self._store.scores(f"{scorer}|cut", [_ANY_PAIR]):
+            self.cut_pairs = len(self._kept(f"{scorer}|cut", list(scores), key_of))
+        missing = [pair for pair in pairs if pair not in scores]
+        if missing:
+            scores.update(self._scored(scorer, missing, texts, key_of))
+        if self.cut_pairs:
+            self._notice(
+                f"{LABEL}: {self.cut_pairs} of {len(pairs)} different pairs of replies have more than "
+                f"{MAX_TOKENS} tokens and were cut to that"
+            )
+        return scores
+
+    def _scored(
+        self, scorer: str, pairs: Sequence[NumberedPair], texts: Sequence[str], key_of: Callable[[NumberedPair], str]
+    ) -> dict[NumberedPair, float]:
+        """New scores, kept every few seconds and when anything stops the work."""
+        scores: dict[NumberedPair, float] = {}
+        unkept: dict[str, float] = {}
+        cut: dict[str, float] = {}
+
+        def keep() -> None:
+            if cut:
+                # first, so that no pair has its score kept without this
+                self._store.add_scores(f"{scorer}|cut", {_ANY_PAIR: 1.0, **cut})
+                cut.clear()
+            if unkept:
+                self._store.add_scores(scorer, unkept)
+                unkept.clear()
+
+        self._progress(LABEL, 0, len(pairs))
+        kept_at = time.monotonic()
+        try:
+            for part in self._scorer.score([(texts[one], texts[other]) for one, other in pairs]):
+                for place, score in part.scores.items():
+                    scores[pairs[place]] = unkept[key_of(pairs[place])] = _checked(score)
+                cut.update((key_of(pairs[place]), 1.0) for place in part.cut)
+                self.cut_pairs += len(part.cut)
+                self._progress(LABEL, len(scores), len(pairs))
+                if time.monotonic() - kept_at > _SECONDS_BETWEEN_WRITES:
+                    keep()
+                    kept_at = time.monotonic()
+        finally:
+            keep()
+        return scores
+
+    def _kept(
+        self, scorer: str, pairs: Sequence[NumberedPair], key_of: Callable[[NumberedPair], str]
+    ) -> dict[NumberedPair, float]:
+        kept: dict[NumberedPair, float] = {}
+        for start in range(0, len(pairs), _KEYS_AT_ONCE):
+            by_key = {key_of(pair): pair for pair in pairs[start : start + _KEYS_AT_ONCE]}
+            kept.update((by_key[key], score) for key, score in self._store.scores(scorer, list(by_key)).items())
+        return kept
+
+
+def _pairs(counts: Mapping[str, int], numbers: Mapping[str, int]) -> Iterator[NumberedPair]:
+    """Every ordered pair of different texts, and a text with itself where it came more than once."""
+    for one in counts:
+        for other in counts:
+            if one != other or counts[one] > 1:
+                yield numbers[one], numbers[other]
+
+
+def _mean(counts: Counter[str], numbers: Mapping[str, int], scores: Mapping[NumberedPair, float]) -> float:
+    """The mean over all ordered pairs of replies, equal texts by how often they came; equal for any order of them."""
+    total = counts.total()
+    weighted = (
+        scores[numbers[one], numbers[other]] * counts[one] * (counts[other] - (one == other))
+        for one in counts
+        for other in counts
+        if one != other or counts[one] > 1
+    )
+    return math.fsum(weighted) / (total * (total - 1))
+
+
+def _checked(score: float) -> float:
+    if not math.isfinite(score):
+        raise MetricError(
+            f"pbleurt: a pair of replies was scored {score!r}; the checkpoint's weights or the device do "
+            "not compute as they should: pass --ocg-device cpu, or download the checkpoint anew"
+        )
+    return score

@@ -1,0 +1,69 @@
+"""Progress: live on a terminal and gone afterwards, a line per batch elsewhere, nothing when quiet."""
+
+import io
+
+import pytest
+from _pytest.config import create_terminal_writer
+from _pytest.terminal import TerminalReporter
+
+from pytest_ocg.cases import Batch
+from pytest_ocg.progress import Progress, clock
+
+RAN = {"model": "m", "cases": 32, "generated": 32, "seconds": 8.0}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0:00"), (7.4, "0:07"), (59.6, "1:00"), (750, "12:30"), (11_100, "3:05:00")]
+)
+def test_a_span_is_written_as_people_do(seconds, text):
+    assert clock(seconds) == text
+
+
+@pytest.fixture
+def progress(pytester):
+    def make(*arguments, is_terminal=False):
+        config = pytester.parseconfig(*arguments)
+        output = io.StringIO()
+        reporter = TerminalReporter(config, output)
+        reporter._tw = create_terminal_writer(config, output)
+        reporter._tw.fullwidth = 100
+        reporter.isatty = is_terminal
+        config.pluginmanager.unregister(name="terminalreporter")
+        config.pluginmanager.register(reporter, "terminalreporter")
+        made = Progress(config)
+        made.expect({"m": 96})
+        return made, output
+
+    return make
+
+
+def test_off_a_terminal_a_generated_batch_is_a_line_with_rate_and_time_left(progress):
+    made, output = progress()
+    made.begin(Batch(0, "m", ()), 32)
+    assert output.getvalue() == ""
+    made.end(RAN)
+    assert output.getvalue().startswith("m: 32 of 96, ")
+    assert " a second, " in output.getvalue()
+    assert output.getvalue().endswith(" left\n")
+
+
+def test_a_batch_from_the_cache_is_no_line(progress):
+    made, output = progress()
+    made.end({**RAN, "generated": 0, "seconds": 0.0})
+    assert output.getvalue() == ""
+
+
+def test_on_a_terminal_the_note_stands_behind_the_letters_and_is_wiped_out(progress):
+    made, output = progress(is_terminal=True)
+    made.begin(Batch(0, "m", ()), 32)
+    note = output.getvalue()
+    assert note == " m: 0 of 96, generating 32"
+    made.end(RAN)
+    assert output.getvalue() == f"{note}\x1b[{len(note)}D\x1b[K"
+
+
+def test_quiet_says_nothing(progress):
+    made, output = progress("-q")
+    made.begin(Batch(0, "m", ()), 32)
+    made.end(RAN)
+    assert output.getvalue() == ""
