@@ -3,8 +3,8 @@
     scripts/parity_perplexity.py [FOLDER]    by default plugin/tests/golden/perplexity
 
 It runs where lmppl and transformers 4 are installed, and writes the same bytes every time: weights come from Python's
-own generator, tokenizers are trained on one thread. `gpt2` is like GPT-2: no start token, no pad token (lmppl adds one);
-its output layer is wider than its tokenizer. `llama` starts each text with a token, and pads with its end token.
+own generator, tokenizers are trained on one thread. `gpt2` is like GPT-2: no start token, no pad token (lmppl adds
+one); its output layer is wider than its tokenizer. `llama` starts each text with a token, and pads with its end token.
 """
 
 from __future__ import annotations
@@ -146,8 +146,9 @@ def reference(folder: Path, batch_size: int) -> list[float | None]:
     module.internet_connection = lambda: False  # lmppl asks a search engine's page whether there is a network
     scorer = module.LM(str(folder), trust_remote_code=False, num_gpus=0)
     texts = [part * times for part, times in TEXTS]
-    places = [place for place, text in enumerate(texts)
-              if batch_size > 1 or len(scorer.tokenizer(text)["input_ids"]) > 1]
+    places = [
+        place for place, text in enumerate(texts) if batch_size > 1 or len(scorer.tokenizer(text)["input_ids"]) > 1
+    ]
     values: list[float | None] = [None] * len(texts)
     for place, value in zip(places, scorer.get_perplexity([texts[place] for place in places], batch_size), strict=True):
         values[place] = value if math.isfinite(value) else None

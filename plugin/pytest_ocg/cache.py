@@ -196,4 +196,3 @@ class Cache:
             connection.executemany(insert, [(signature, *row) for row in rows])
 
         self.file.write(write)
-

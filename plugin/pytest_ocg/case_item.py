@@ -68,4 +68,3 @@ def _is_plain(item: pytest.Function) -> bool:
         and OWN_FIXTURES.issuperset(item.fixturenames)
         and all(len(definitions) == 1 for name, definitions in fixtures.items() if name == "ocg_generation")
     )
-

@@ -33,8 +33,9 @@ def read_rows(path: Path) -> list[Row]:
         raise ConceptError(f"{path}: holds no concept set; expected objects with a list under 'concept_set'")
     for row in rows:
         if not isinstance(row.fields, dict):
-            raise ConceptError(f"{row.place}: must be an object with a list under 'concept_set', "
-                               f"not {_shown(row.fields)}")
+            raise ConceptError(
+                f"{row.place}: must be an object with a list under 'concept_set', not {_shown(row.fields)}"
+            )
     return rows
 
 
@@ -60,8 +61,9 @@ def _read_json(path: Path) -> list[Row]:
         raise ConceptError(f"{path}: cannot be read: {cause.strerror or cause}") from cause
     except UnicodeDecodeError as cause:
         line = cause.object.count(b"\n", 0, cause.start) + 1
-        raise ConceptError(f"{path}:{line}: is not UTF-8 text (byte {cause.object[cause.start]:#04x}); "
-                           "save the file as UTF-8") from cause
+        raise ConceptError(
+            f"{path}:{line}: is not UTF-8 text (byte {cause.object[cause.start]:#04x}); save the file as UTF-8"
+        ) from cause
     if text.lstrip().startswith("["):
         return [Row(f"{path}[{index}]", item) for index, item in enumerate(_parse(text, str(path)))]
     # Not str.splitlines: JSON strings may hold U+2028 and other characters that it breaks lines at.
@@ -74,8 +76,10 @@ def _parse(text: str, place: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as cause:
         inside = f" at line {cause.lineno}" if cause.lineno > 1 else ""
-        raise ConceptError(f"{place}: is not valid JSON{inside}, column {cause.colno}: {cause.msg}; a concept file is "
-                           "a JSON list of objects, or one object a line") from cause
+        raise ConceptError(
+            f"{place}: is not valid JSON{inside}, column {cause.colno}: {cause.msg}; a concept file is "
+            "a JSON list of objects, or one object a line"
+        ) from cause
     except (ValueError, RecursionError) as cause:
         raise ConceptError(f"{place}: is not usable JSON: {cause}") from cause
 
@@ -84,8 +88,10 @@ def _read_parquet(path: Path) -> list[Row]:
     try:
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError as cause:
-        raise ConceptError(f"{path}: reading Parquet needs pyarrow, which is not installed; run "
-                           "`pip install pyarrow`, or convert the file to JSONL") from cause
+        raise ConceptError(
+            f"{path}: reading Parquet needs pyarrow, which is not installed; run "
+            "`pip install pyarrow`, or convert the file to JSONL"
+        ) from cause
     try:
         table = parquet.read_table(path, columns=["concept_set"])
     # pyarrow's own errors are ValueError, KeyError or OSError underneath.

@@ -35,8 +35,15 @@ def commongen_lite_file(revision: str | None = None) -> Path:
 
 def _cached(hub: Any, errors: Any, revision: str | None) -> Path | None:
     try:
-        folder = Path(hub.snapshot_download(REPOSITORY, repo_type="dataset", revision=revision, local_files_only=True,
-                                            allow_patterns=[f"*{suffix}" for suffix in SUFFIXES]))
+        folder = Path(
+            hub.snapshot_download(
+                REPOSITORY,
+                repo_type="dataset",
+                revision=revision,
+                local_files_only=True,
+                allow_patterns=[f"*{suffix}" for suffix in SUFFIXES],
+            )
+        )
     except errors.LocalEntryNotFoundError:
         return None
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
@@ -52,18 +59,24 @@ def _downloaded(hub: Any, errors: Any, revision: str | None) -> Path:
         names = [sibling.rfilename for sibling in info.siblings or ()]
         name = _data_file(names)
         if name is None:
-            raise ConceptError(f"commongen-lite: {shown} has no data file that can be told apart among {names!r}. "
-                               f"{_WAYS_OUT}")
-        return Path(hub.hf_hub_download(REPOSITORY, name, repo_type="dataset", revision=revision,
-                                        etag_timeout=TIMEOUT_SECONDS))
+            raise ConceptError(
+                f"commongen-lite: {shown} has no data file that can be told apart among {names!r}. {_WAYS_OUT}"
+            )
+        return Path(
+            hub.hf_hub_download(REPOSITORY, name, repo_type="dataset", revision=revision, etag_timeout=TIMEOUT_SECONDS)
+        )
     except errors.RevisionNotFoundError as cause:
-        raise ConceptError(f"commongen-lite: {REPOSITORY} has no revision {revision!r}; leave out "
-                           f"--ocg-concepts-revision for the newest. {_WAYS_OUT}") from cause
+        raise ConceptError(
+            f"commongen-lite: {REPOSITORY} has no revision {revision!r}; leave out "
+            f"--ocg-concepts-revision for the newest. {_WAYS_OUT}"
+        ) from cause
     # The hub's HTTP error derives from that of the HTTP library it is built on, which differs between its versions.
     except (*errors.HfHubHTTPError.__bases__, OSError, ValueError) as cause:
         reason = str(cause).strip().splitlines() or [""]
-        raise ConceptError(f"commongen-lite: {shown} is not in the local hub cache and cannot be had from the hub "
-                           f"({type(cause).__name__}: {reason[0]}). {_WAYS_OUT}") from cause
+        raise ConceptError(
+            f"commongen-lite: {shown} is not in the local hub cache and cannot be had from the hub "
+            f"({type(cause).__name__}: {reason[0]}). {_WAYS_OUT}"
+        ) from cause
 
 
 def _data_file(names: list[str]) -> str | None:

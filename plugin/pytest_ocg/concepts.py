@@ -81,8 +81,9 @@ def load_dataset(source: str, *, revision: str | None = None) -> Dataset:
         rows = read_rows(commongen_lite_file(revision))
         kept = [row for row in rows if len(_listed(row)) == 4]
         if not kept:
-            raise ConceptError(f"{rows[0].place}: none of the {len(rows)} rows has four concepts, "
-                               f"so this is not {COMMONGEN_LITE}")
+            raise ConceptError(
+                f"{rows[0].place}: none of the {len(rows)} rows has four concepts, so this is not {COMMONGEN_LITE}"
+            )
         return _dataset(COMMONGEN_LITE, kept, dropped=len(rows) - len(kept))
     if source == EVERYDAY:
         return _dataset(EVERYDAY, read_rows(resource("fixtures", "concepts", "everyday.jsonl")))
@@ -136,8 +137,10 @@ def _dataset(name: str, rows: Iterable[Row], dropped: int = 0) -> Dataset:
     for number, row in enumerate(rows):
         entry = ConceptSet(f"cs{number:03d}", _concepts(row))
         if entry.key in places:
-            raise ConceptError(f"{row.place}: concept_set has the same concepts as {places[entry.key]} "
-                               f"({entry.key}); leave one of them out")
+            raise ConceptError(
+                f"{row.place}: concept_set has the same concepts as {places[entry.key]} "
+                f"({entry.key}); leave one of them out"
+            )
         places[entry.key] = row.place
         sets.append(entry)
     digest = hashlib.sha256("\n".join(sorted(places)).encode("utf-8")).hexdigest()
@@ -163,8 +166,9 @@ def _concepts(row: Row) -> tuple[Concept, ...]:
     for index, concept in enumerate(concepts):
         first = seen.setdefault(concept.lemma.casefold(), index)
         if first != index:
-            raise ConceptError(f"{row.place}: concept_set[{index}] is {str(concept)!r}, "
-                               f"whose word is already in concept_set[{first}]")
+            raise ConceptError(
+                f"{row.place}: concept_set[{index}] is {str(concept)!r}, whose word is already in concept_set[{first}]"
+            )
     return concepts
 
 
@@ -173,11 +177,14 @@ def _concept(item: object, place: str) -> Concept:
         raise ConceptError(f"{place} must be a string such as 'dog_N', not {_shown(item)}")
     lemma, _, tag = unicodedata.normalize("NFC", item).rpartition("_")
     if tag not in ("N", "V"):
-        raise ConceptError(f"{place} is {_shown(item)}; a concept is a word and its tag, N for a noun or V for a verb, "
-                           "such as 'dog_N'")
+        raise ConceptError(
+            f"{place} is {_shown(item)}; a concept is a word and its tag, N for a noun or V for a verb, such as 'dog_N'"
+        )
     if len(lemma) > MAX_LEMMA_CHARACTERS or not _is_word(lemma):
-        raise ConceptError(f"{place} is {_shown(item)}; its word must be 1 to {MAX_LEMMA_CHARACTERS} letters, digits, "
-                           "hyphens and apostrophes, and begin with a letter or digit")
+        raise ConceptError(
+            f"{place} is {_shown(item)}; its word must be 1 to {MAX_LEMMA_CHARACTERS} letters, digits, "
+            "hyphens and apostrophes, and begin with a letter or digit"
+        )
     return Concept(lemma, "N" if tag == "N" else "V")
 
 

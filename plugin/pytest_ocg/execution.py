@@ -70,7 +70,7 @@ class Execution:
         return pytest.TestReport(
             nodeid=item.nodeid,
             location=item.location,
-            keywords={name: 1 for name in item.keywords},
+            keywords=dict.fromkeys(item.keywords, 1),
             outcome="failed",
             longrepr=str(call.excinfo.value),
             when=call.when,

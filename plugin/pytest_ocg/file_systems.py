@@ -7,12 +7,44 @@ from pathlib import Path
 
 # 9p is not among these: it is the root of many containers, where all sharers are in one kernel. Where it cannot map
 # shared memory SQLite says so itself.
-_NETWORK = frozenset({
-    "afs", "beegfs", "ceph", "cifs", "coda", "fhgfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs3", "nfs4",
-    "orangefs", "panfs", "pvfs2", "smb", "smb2", "smb3", "smbfs", "wekafs", "fuse.ceph", "fuse.ceph-fuse",
-    "fuse.cvmfs", "fuse.gcsfuse", "fuse.glusterfs", "fuse.goofys", "fuse.juicefs", "fuse.mount-s3", "fuse.rclone",
-    "fuse.s3fs", "fuse.seaweedfs", "fuse.smbnetfs", "fuse.sshfs",
-})
+_NETWORK = frozenset(
+    {
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "fhgfs",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs3",
+        "nfs4",
+        "orangefs",
+        "panfs",
+        "pvfs2",
+        "smb",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "wekafs",
+        "fuse.ceph",
+        "fuse.ceph-fuse",
+        "fuse.cvmfs",
+        "fuse.gcsfuse",
+        "fuse.glusterfs",
+        "fuse.goofys",
+        "fuse.juicefs",
+        "fuse.mount-s3",
+        "fuse.rclone",
+        "fuse.s3fs",
+        "fuse.seaweedfs",
+        "fuse.smbnetfs",
+        "fuse.sshfs",
+    }
+)
 _MOUNTS = Path("/proc/self/mountinfo")
 
 

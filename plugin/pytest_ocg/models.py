@@ -159,8 +159,10 @@ def _check_folder(name: str, path: Path) -> None:
     if (path / "config.json").is_file():
         return
     if (path / "adapter_config.json").is_file():
-        raise ModelError(f"model {name!r}: this folder holds an adapter alone; merge it into its base model and name "
-                         "the folder of the merged model")
+        raise ModelError(
+            f"model {name!r}: this folder holds an adapter alone; merge it into its base model and name "
+            "the folder of the merged model"
+        )
     inside = sorted(entry.name for entry in path.glob("*.gguf"))
     hint = f"; name one of the files in it: {', '.join(inside)}" if inside else ""
     raise ModelError(f"model {name!r}: this folder has no config.json, so it is not a saved model{hint}")
@@ -172,8 +174,10 @@ def _check_gguf(name: str, path: Path) -> None:
     with path.open("rb") as file:
         magic = file.read(4)
     if magic != b"GGUF":
-        raise ModelError(f"model {name!r}: this file begins with {magic!r} and not with b'GGUF', so it is no GGUF "
-                         "model; it may be a pointer whose content was never fetched")
+        raise ModelError(
+            f"model {name!r}: this file begins with {magic!r} and not with b'GGUF', so it is no GGUF "
+            "model; it may be a pointer whose content was never fetched"
+        )
 
 
 def _registered(name: str, entry: object, place: str) -> ModelSpec:
@@ -181,8 +185,16 @@ def _registered(name: str, entry: object, place: str) -> ModelSpec:
     table: dict[str, Any] = dict(check_keys(entry, known, ("backend", "source"), place, ModelError))
     if not _SHORT_NAME.fullmatch(name):
         raise ModelError(f"{place}: a short name is lower-case letters, digits and ._+-, not {name!r}")
-    for key in table.keys() & {"backend", "source", "revision", "quantization", "published_as", "base_url",
-                               "key_variable", "note"}:
+    for key in table.keys() & {
+        "backend",
+        "source",
+        "revision",
+        "quantization",
+        "published_as",
+        "base_url",
+        "key_variable",
+        "note",
+    }:
         text_value(table, key, place, ModelError)
     for key, allowed in (("backend", (HUGGINGFACE, OPENAI)), ("quantization", ("4bit", "8bit", "none"))):
         if key in table and table[key] not in allowed:

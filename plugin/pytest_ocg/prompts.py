@@ -63,9 +63,7 @@ class Templates:
     forms: Mapping[tuple[int, str, int], Form] = field(repr=False, compare=False)
 
 
-def build_prompt(
-    templates: Templates, concepts: Sequence[str], *, template: int, condition: str, shots: int
-) -> Prompt:
+def build_prompt(templates: Templates, concepts: Sequence[str], *, template: int, condition: str, shots: int) -> Prompt:
     """The turns that ask for the concepts in this order: system, two turns for each worked example, the question.
 
     Raises OptionError for a template, condition or number of shots that there is not.
@@ -94,15 +92,16 @@ def load_templates(path: Path | None = None) -> Templates:
     ids = [template.id for template in templates]
     if not ids or len(set(ids)) != len(ids):
         raise TemplateError(f"{path}: templates must be one or more, each with an id of its own, not {ids!r}")
-    content = [system, [[template.id, template.ordered, template.original] for template in templates],
-               [[example.concepts, example.answer] for example in examples]]
+    content = [
+        system,
+        [[template.id, template.ordered, template.original] for template in templates],
+        [[example.concepts, example.answer] for example in examples],
+    ]
     digest = hashlib.sha256(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")).hexdigest()
     return Templates(system, templates, examples, digest, _forms(system, templates, examples))
 
 
-def _forms(
-    system: str, templates: Sequence[Template], examples: Sequence[Example]
-) -> dict[tuple[int, str, int], Form]:
+def _forms(system: str, templates: Sequence[Template], examples: Sequence[Example]) -> dict[tuple[int, str, int], Form]:
     forms = {}
     for template, condition in itertools.product(templates, CONDITIONS):
         before, _, after = template.text(condition).partition(PLACEHOLDER)
@@ -129,8 +128,9 @@ def _template(entry: object, phrase: str, place: str) -> Template:
         raise TemplateError(f"{place}: id must be a whole number from 0, not {identity!r}")
     for part, name in ((PLACEHOLDER, "the place for the concepts"), (phrase, "the order_phrase")):
         if text.count(part) != 1:
-            raise TemplateError(f"{place}: text must hold {part!r}, {name}, once, not {text.count(part)} times: "
-                                f"{text!r}")
+            raise TemplateError(
+                f"{place}: text must hold {part!r}, {name}, once, not {text.count(part)} times: {text!r}"
+            )
     return Template(identity, text, text.replace(phrase, ""))
 
 
@@ -143,8 +143,9 @@ def _example(entry: object, place: str) -> Example:
     for word in concepts:
         found = answer.find(word, position)
         if found < 0:
-            raise TemplateError(f"{place}: answer must use the concepts in their order, but {word!r} does not follow: "
-                                f"{answer!r}")
+            raise TemplateError(
+                f"{place}: answer must use the concepts in their order, but {word!r} does not follow: {answer!r}"
+            )
         position = found + len(word)
     return Example(tuple(concepts), answer)
 

@@ -67,15 +67,17 @@ def load_published(folder: Path | None = None) -> Published:
     folder = folder or resource("fixtures", "published")
     return Published(
         table1=_model_rows(folder / "table1_zero_shot.csv"),
-        table2=MappingProxyType({
-            pattern: row for (pattern,), row in _spread_rows(folder / "table2_pos.csv", "pattern").items()
-        }),
-        table3=MappingProxyType({
-            (int(template), condition): row
-            for (template, condition), row in _spread_rows(
-                folder / "table3_templates.csv", "template", "condition"
-            ).items()
-        }),
+        table2=MappingProxyType(
+            {pattern: row for (pattern,), row in _spread_rows(folder / "table2_pos.csv", "pattern").items()}
+        ),
+        table3=MappingProxyType(
+            {
+                (int(template), condition): row
+                for (template, condition), row in _spread_rows(
+                    folder / "table3_templates.csv", "template", "condition"
+                ).items()
+            }
+        ),
         table4=_model_rows(folder / "table4_one_shot.csv"),
         table5=MappingProxyType({key[0]: key[1] for key in _read(folder / "table5_models.csv", "model", "source_id")}),
         table7=_model_rows(folder / "table7_reasoning.csv"),
@@ -98,8 +100,9 @@ def _spread_rows(path: Path, *keys: str) -> dict[tuple[str, ...], SpreadRow]:
     return {
         key: SpreadRow(
             MappingProxyType({name.removesuffix(_MEAN): cells[name] for name in cells if name.endswith(_MEAN)}),
-            MappingProxyType({name.removesuffix(_DEVIATION): cells[name] for name in cells
-                              if name.endswith(_DEVIATION)}),
+            MappingProxyType(
+                {name.removesuffix(_DEVIATION): cells[name] for name in cells if name.endswith(_DEVIATION)}
+            ),
         )
         for key, cells in _read(path, *keys).items()
     }

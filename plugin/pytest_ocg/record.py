@@ -21,11 +21,11 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
-class Miss(AssertionError):  # noqa: N818 - a miss is a verdict, not something gone wrong
+class Miss(AssertionError):
     """A reply that does not use the concepts as asked."""
 
 
-class NoReply(AssertionError):  # noqa: N818 - as pytest names Skipped and Failed
+class NoReply(AssertionError):
     """A case without a reply to judge."""
 
 

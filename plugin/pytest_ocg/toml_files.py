@@ -23,8 +23,9 @@ def read_toml(path: Path, error: type[OcgError]) -> dict[str, Any]:
         raise error(f"{path}: is not valid TOML: {cause}") from cause
 
 
-def check_keys(table: object, known: Iterable[str], required: Iterable[str], place: str,
-               error: type[OcgError]) -> Mapping[str, Any]:
+def check_keys(
+    table: object, known: Iterable[str], required: Iterable[str], place: str, error: type[OcgError]
+) -> Mapping[str, Any]:
     """The table; raises `error` where it is no table, has an unknown key (with the nearest one) or lacks a key."""
     known = tuple(known)
     if not isinstance(table, dict):

@@ -70,8 +70,9 @@ def _installed() -> tuple[str, str, str]:
         model_version = _version(model)
         if model_version is not None:
             return spacy_version, model, model_version
-    raise MatcherError(f"no English model of spaCy is installed, neither {' nor '.join(map(repr, _MODELS))}; "
-                       f"run {_INSTALL_MODEL}")
+    raise MatcherError(
+        f"no English model of spaCy is installed, neither {' nor '.join(map(repr, _MODELS))}; run {_INSTALL_MODEL}"
+    )
 
 
 def _version(distribution: str) -> str | None:
@@ -120,22 +121,28 @@ def _load() -> Any:
 
             return spacy.load(model, exclude=["parser", "senter", "ner"])
         except (ImportError, OSError, ValueError) as error:
-            raise MatcherError(f"{model!r} {model_version} cannot be loaded by spaCy {spacy_version}: {error}; "
-                               f"reinstall both, {_INSTALL_SPACY} and {_INSTALL_MODEL}") from error
+            raise MatcherError(
+                f"{model!r} {model_version} cannot be loaded by spaCy {spacy_version}: {error}; "
+                f"reinstall both, {_INSTALL_SPACY} and {_INSTALL_MODEL}"
+            ) from error
 
 
 def _check(language: Any) -> None:
     """Raises MatcherError where the pipeline is not the one known or misreads one of a dozen words."""
     name = f"{language.meta['lang']}_{language.meta['name']} {language.meta['version']}"
     if tuple(language.pipe_names) != _COMPONENTS:
-        raise MatcherError(f"the spaCy model {name!r} has the components {language.pipe_names!r} where "
-                           f"{list(_COMPONENTS)!r} are needed; reinstall it, {_INSTALL_MODEL}")
+        raise MatcherError(
+            f"the spaCy model {name!r} has the components {language.pipe_names!r} where "
+            f"{list(_COMPONENTS)!r} are needed; reinstall it, {_INSTALL_MODEL}"
+        )
     (words,) = _analysed(language, [_CHECK_TEXT])
     lemmas = {word.text: word.lemma for word in words}
     for text, lemma in _CHECK_LEMMAS.items():
         if lemmas.get(text) != lemma:
-            raise MatcherError(f"the spaCy model {name!r} failed its self-check: the lemma of {text!r} is {lemma!r}, "
-                               f"not {lemmas.get(text)!r}; reinstall it, {_INSTALL_MODEL}")
+            raise MatcherError(
+                f"the spaCy model {name!r} failed its self-check: the lemma of {text!r} is {lemma!r}, "
+                f"not {lemmas.get(text)!r}; reinstall it, {_INSTALL_MODEL}"
+            )
 
 
 def _analysed(language: Any, texts: Sequence[str]) -> list[Words]:

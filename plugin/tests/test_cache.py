@@ -24,17 +24,21 @@ def cache(tmp_path):
 
 
 def store(cache, *texts, model="m", provenance=MADE, **how):
-    return cache.add_replies([(f"key {text}", Generation(text)) for text in texts], model=model,
-                             provenance=provenance, **how)
+    return cache.add_replies(
+        [(f"key {text}", Generation(text)) for text in texts], model=model, provenance=provenance, **how
+    )
 
 
-@pytest.mark.parametrize("generation", [
-    Generation("A dog catches a frisbee."),
-    Generation("x", finish_reason="length", detail="cut", prompt_tokens=0, completion_tokens=128),
-    Generation("caf\u00e9 \U0001f415 \u2028 \ud800 \udc00 \0 \x1b[31m \ufffe \" \\ \r\n"),
-    Generation("", prompt_tokens=3),
-    Generation("nul \0 " * 5000),
-])
+@pytest.mark.parametrize(
+    "generation",
+    [
+        Generation("A dog catches a frisbee."),
+        Generation("x", finish_reason="length", detail="cut", prompt_tokens=0, completion_tokens=128),
+        Generation('caf\u00e9 \U0001f415 \u2028 \ud800 \udc00 \0 \x1b[31m \ufffe " \\ \r\n'),
+        Generation("", prompt_tokens=3),
+        Generation("nul \0 " * 5000),
+    ],
+)
 def test_a_reply_comes_back_as_it_was(tmp_path, generation):
     with Cache.open(tmp_path, pytest.fail) as cache:
         made_by = cache.add_replies([("k", generation)], model="m", provenance=MADE)
@@ -101,11 +105,14 @@ def test_a_batch_that_fails_half_way_leaves_nothing(cache):
     assert cache.replies(["key after"])
 
 
-@pytest.mark.parametrize("texts", [
-    {"A dog runs.": "dog\tNN", "": "", "\ud800": "\udfff", "nul \0": "a\0b"},
-    {},
-    {f"text {number}": "word " * 120 for number in range(2001)},
-])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"A dog runs.": "dog\tNN", "": "", "\ud800": "\udfff", "nul \0": "a\0b"},
+        {},
+        {f"text {number}": "word " * 120 for number in range(2001)},
+    ],
+)
 def test_analyses_come_back_by_text(cache, texts):
     cache.add_analyses("spacy 3.8", texts)
     assert cache.analyses("spacy 3.8", ["not there", *texts, *texts]) == texts
@@ -186,18 +193,21 @@ def test_usage_of_an_empty_cache_is_empty(cache):
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(("model", "before", "left"), [
-    ("a", None, ["two"]),
-    ("b", None, ["one", "three"]),
-    (None, NOON, ["three"]),
-    (None, NOON.replace(tzinfo=None), ["three"]),
-    (None, NOON + timedelta(seconds=1), []),
-    (None, datetime(2026, 11, 3, 12, tzinfo=UTC) - timedelta(days=9), ["one", "two", "three"]),
-    ("a", NOON, ["two", "three"]),
-    ("b", datetime(2026, 11, 2, tzinfo=UTC), ["one", "two", "three"]),
-    ("unknown", None, ["one", "two", "three"]),
-    (None, None, []),
-])
+@pytest.mark.parametrize(
+    ("model", "before", "left"),
+    [
+        ("a", None, ["two"]),
+        ("b", None, ["one", "three"]),
+        (None, NOON, ["three"]),
+        (None, NOON.replace(tzinfo=None), ["three"]),
+        (None, NOON + timedelta(seconds=1), []),
+        (None, datetime(2026, 11, 3, 12, tzinfo=UTC) - timedelta(days=9), ["one", "two", "three"]),
+        ("a", NOON, ["two", "three"]),
+        ("b", datetime(2026, 11, 2, tzinfo=UTC), ["one", "two", "three"]),
+        ("unknown", None, ["one", "two", "three"]),
+        (None, None, []),
+    ],
+)
 def test_prune_deletes_what_was_named_and_what_no_reply_is_left_for(three_days, model, before, left):
     announced = sum(usage.replies for usage in three_days.usage(model, before))
     assert three_days.prune(model, before) == announced == 3 - len(left)

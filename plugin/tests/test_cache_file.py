@@ -40,12 +40,16 @@ def path(tmp_path):
     return tmp_path / FILE_NAME
 
 
-@pytest.mark.parametrize("use", [
-    lambda cache: cache.replies(KEYS),
-    lambda cache: fill(cache),
-    lambda cache: cache.prune("x", None),
-    lambda cache: cache.usage(),
-], ids=["read", "write", "prune", "usage"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda cache: cache.replies(KEYS),
+        lambda cache: fill(cache),
+        lambda cache: cache.prune("x", None),
+        lambda cache: cache.usage(),
+    ],
+    ids=["read", "write", "prune", "usage"],
+)
 def test_damage_met_in_use_sets_the_file_aside_and_the_run_goes_on(monkeypatch, path, use):
     torn(path)
     content = path.read_bytes()
@@ -61,14 +65,17 @@ def test_damage_met_in_use_sets_the_file_aside_and_the_run_goes_on(monkeypatch, 
     assert aside.read_bytes() == content
 
 
-@pytest.mark.parametrize(("damage", "use"), [
-    ("UPDATE replies SET payload = '{\"text\":' WHERE key = 'key 7'", lambda cache: cache.replies(KEYS)),
-    ("UPDATE replies SET payload = '[]' WHERE key = 'key 7'", lambda cache: cache.replies(KEYS)),
-    ("UPDATE replies SET payload = '{\"text\":null}' WHERE key = 'key 7'", lambda cache: cache.replies(KEYS)),
-    ("UPDATE replies SET payload = '{\"words\":1}' WHERE key = 'key 7'", lambda cache: cache.replies(KEYS)),
-    ("UPDATE analyses SET packed = x'00'", lambda cache: cache.analyses("s", ["t"])),
-    ("UPDATE analyses SET packed = 'text'", lambda cache: cache.analyses("s", ["t"])),
-])
+@pytest.mark.parametrize(
+    ("damage", "use"),
+    [
+        ("UPDATE replies SET payload = '{\"text\":' WHERE key = 'key 7'", lambda cache: cache.replies(KEYS)),
+        ("UPDATE replies SET payload = '[]' WHERE key = 'key 7'", lambda cache: cache.replies(KEYS)),
+        ("UPDATE replies SET payload = '{\"text\":null}' WHERE key = 'key 7'", lambda cache: cache.replies(KEYS)),
+        ("UPDATE replies SET payload = '{\"words\":1}' WHERE key = 'key 7'", lambda cache: cache.replies(KEYS)),
+        ("UPDATE analyses SET packed = x'00'", lambda cache: cache.analyses("s", ["t"])),
+        ("UPDATE analyses SET packed = 'text'", lambda cache: cache.analyses("s", ["t"])),
+    ],
+)
 def test_content_that_makes_no_sense_counts_as_damage(path, damage, use):
     notices = []
     with Cache.open(path.parent, notices.append) as cache:

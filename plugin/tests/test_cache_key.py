@@ -21,39 +21,51 @@ SYSTEM = Message("system", "You are a helpful assistant. Please generate only an
 PROMPT = Prompt(("dog", "catch"), 0, "ordered", 0, (SYSTEM, Message("user", "Concepts: dog catch\n\nAnswer:")))
 
 
-@pytest.mark.parametrize(("part", "value"), [
-    ("backend", "openai"),
-    ("source", "google/gemma-2-2b-it"),
-    ("revision", None),
-    ("dtype", "float32"),
-    ("quantization", "none"),
-    ("decoding", {"max_new_tokens": 64, "temperature": 0, "seed": 0}),
-    ("decoding", {"max_new_tokens": 128, "temperature": 1, "seed": 0}),
-    ("decoding", {"max_new_tokens": 128, "temperature": 0, "seed": 1}),
-    ("base_url", "http://localhost:8000/v1"),
-])
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("backend", "openai"),
+        ("source", "google/gemma-2-2b-it"),
+        ("revision", None),
+        ("dtype", "float32"),
+        ("quantization", "none"),
+        ("decoding", {"max_new_tokens": 64, "temperature": 0, "seed": 0}),
+        ("decoding", {"max_new_tokens": 128, "temperature": 1, "seed": 0}),
+        ("decoding", {"max_new_tokens": 128, "temperature": 0, "seed": 1}),
+        ("base_url", "http://localhost:8000/v1"),
+    ],
+)
 def test_everything_in_the_identity_changes_the_key(part, value):
     assert generation_key({**IDENTITY, part: value}, PROMPT) != generation_key(IDENTITY, PROMPT)
 
 
-@pytest.mark.parametrize("messages", [
-    (),
-    (SYSTEM,),
-    (Message("system", "You are helpful."), PROMPT.messages[1]),
-    (SYSTEM, Message("user", "Concepts: catch dog\n\nAnswer:")),
-    (SYSTEM, Message("assistant", "Concepts: dog catch\n\nAnswer:")),
-    (PROMPT.messages[1], SYSTEM),
-    (*PROMPT.messages, Message("assistant", "A dog.")),
-    (SYSTEM, Message("user", "Concepts: dog"), Message("user", " catch\n\nAnswer:")),
-    (SYSTEM, Message("user", "Concepts: dog catch\n\nAnswer:\ud800")),
-])
+@pytest.mark.parametrize(
+    "messages",
+    [
+        (),
+        (SYSTEM,),
+        (Message("system", "You are helpful."), PROMPT.messages[1]),
+        (SYSTEM, Message("user", "Concepts: catch dog\n\nAnswer:")),
+        (SYSTEM, Message("assistant", "Concepts: dog catch\n\nAnswer:")),
+        (PROMPT.messages[1], SYSTEM),
+        (*PROMPT.messages, Message("assistant", "A dog.")),
+        (SYSTEM, Message("user", "Concepts: dog"), Message("user", " catch\n\nAnswer:")),
+        (SYSTEM, Message("user", "Concepts: dog catch\n\nAnswer:\ud800")),
+    ],
+)
 def test_every_turn_and_role_changes_the_key(messages):
     assert generation_key(IDENTITY, replace(PROMPT, messages=messages)) != generation_key(IDENTITY, PROMPT)
 
 
-@pytest.mark.parametrize("change", [
-    {"concepts": ("catch", "dog")}, {"template": 4}, {"condition": "original"}, {"shots": 1},
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"concepts": ("catch", "dog")},
+        {"template": 4},
+        {"condition": "original"},
+        {"shots": 1},
+    ],
+)
 def test_what_the_messages_say_already_does_not_count_twice(change):
     assert generation_key(IDENTITY, replace(PROMPT, **change)) == generation_key(IDENTITY, PROMPT)
 
@@ -97,10 +109,17 @@ def test_a_provenance_has_a_short_name_of_its_own_content():
     assert provenance_id(canonical_json({"a": 1})) == hashlib.sha256(b'{"a":1}').hexdigest()[:12]
 
 
-@pytest.mark.parametrize(("one", "other"), [
-    ("", " "), ("a dog", "a dog "), ("\ud800", "\udfff"), ("\ud800", "\\ud800"), ("caf\u00e9", "cafe\u0301"),
-    ("a\0b", "ab"),
-])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("", " "),
+        ("a dog", "a dog "),
+        ("\ud800", "\udfff"),
+        ("\ud800", "\\ud800"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("a\0b", "ab"),
+    ],
+)
 def test_different_texts_have_different_digests_lone_surrogates_too(one, other):
     assert text_digest(one) == text_digest(one) != text_digest(other)
     assert len(text_digest(one)) == 16

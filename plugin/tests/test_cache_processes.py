@@ -31,7 +31,9 @@ def start(script, *arguments):
     prelude = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n"
     return subprocess.Popen(
         [sys.executable, "-c", prelude + textwrap.dedent(script), *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 

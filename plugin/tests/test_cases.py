@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from pytest_ocg.cases import Case, cut_batches, expand_cases
 from pytest_ocg.concepts import Concept, ConceptSet
 

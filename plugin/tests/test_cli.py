@@ -20,15 +20,37 @@ except ImportError:
     resource = None
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pytest_ocg.__file__).parent.parent)}
-HEAVY = {"torch", "transformers", "spacy", "openai", "pytest", "_pytest", "numpy", "tabulate", "sacrebleu",
-         "huggingface_hub", "accelerate", "bitsandbytes", "gguf", "scipy", "jinja2"}
+HEAVY = {
+    "torch",
+    "transformers",
+    "spacy",
+    "openai",
+    "pytest",
+    "_pytest",
+    "numpy",
+    "tabulate",
+    "sacrebleu",
+    "huggingface_hub",
+    "accelerate",
+    "bitsandbytes",
+    "gguf",
+    "scipy",
+    "jinja2",
+}
 posix = pytest.mark.skipif(resource is None, reason="processes are measured and pipes end otherwise there")
 NAMES = [command.name for command in COMMANDS]
 
 
 def python(*arguments, **options):
-    return subprocess.run([sys.executable, *arguments], env=ENVIRONMENT, capture_output=True, text=True, timeout=60,
-                          check=False, **options)
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **options,
+    )
 
 
 def raising(error):
@@ -38,9 +60,17 @@ def raising(error):
     return run
 
 
-@pytest.mark.parametrize("arguments", [
-    [], ["--help"], ["--version"], *([name, "--help"] for name in NAMES), ["models"], ["cache", "--cache", "nowhere"],
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--help"],
+        ["--version"],
+        *([name, "--help"] for name in NAMES),
+        ["models"],
+        ["cache", "--cache", "nowhere"],
+    ],
+)
 def test_no_command_imports_what_is_heavy(arguments, tmp_path):
     script = (
         "import sys\nfrom pytest_ocg.cli import main\n"
@@ -111,11 +141,14 @@ def test_the_version_is_shown(capsys):
     assert capsys.readouterr().out.startswith("ocg ")
 
 
-@pytest.mark.parametrize(("error", "status", "said"), [
-    (OcgError("the thing 'x' is wrong; do y"), 2, "ocg: the thing 'x' is wrong; do y\n"),
-    (KeyboardInterrupt(), 130, "ocg: interrupted\n"),
-    (BrokenPipeError(), 141, ""),
-])
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (OcgError("the thing 'x' is wrong; do y"), 2, "ocg: the thing 'x' is wrong; do y\n"),
+        (KeyboardInterrupt(), 130, "ocg: interrupted\n"),
+        (BrokenPipeError(), 141, ""),
+    ],
+)
 def test_what_stops_a_command_is_a_status_and_at_most_one_line(monkeypatch, capsys, error, status, said):
     monkeypatch.setattr("pytest_ocg.commands.cache.run", raising(error))
     stream = io.StringIO()
@@ -148,7 +181,12 @@ def test_a_reader_that_went_away_is_not_a_traceback(tmp_path):
     try:
         ended = subprocess.run(
             [sys.executable, "-m", "pytest_ocg.cli", "cache", "--cache", str(tmp_path)],
-            env=ENVIRONMENT, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+            env=ENVIRONMENT,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
         )
     finally:
         os.close(writer)

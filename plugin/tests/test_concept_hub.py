@@ -124,7 +124,6 @@ HUB_FILES = {"README.md": b"# Data", "commongen_hard_nohuman.json": json.dumps(R
 class PlayedHub(http.server.BaseHTTPRequestHandler):
     """What the hub answers for a dataset repository of two files."""
 
-
     def do_GET(self):
         path = self.path.partition("?")[0]
         if path.startswith("/api/datasets/allenai/commongen_lite"):
@@ -165,11 +164,15 @@ def load_in_a_process(home: Path, endpoint: str, *, revision: str | None = None,
     )
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     environment |= {
-        "HF_HOME": str(home), "HF_ENDPOINT": endpoint, "NO_PROXY": "*", "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HOME": str(home),
+        "HF_ENDPOINT": endpoint,
+        "NO_PROXY": "*",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         "PYTHONPATH": str(Path(concept_hub.__file__).parents[1]),
     }
-    process = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True,
-                             timeout=60, check=True)
+    process = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
     return process.stdout.strip()
 
 

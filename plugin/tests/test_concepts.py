@@ -135,8 +135,10 @@ def test_a_concept_set_that_cannot_be_used_is_named_by_file_place_and_field(tmp_
         ('{\n"concept_set": ["dog_N", "eat_V"]\n}', ":1: is not valid JSON, column 2"),
         ("[" * 100_000, ": is not usable JSON: maximum recursion depth"),
         ('{"n": ' + "1" * 5000 + "}", ":1: is not usable JSON: Exceeds the limit"),
-        (b'{"concept_set": ["dog_N", "eat_V"]}\n{"concept_set": ["caf\xe9_N", "eat_V"]}',
-         ":2: is not UTF-8 text (byte 0xe9)"),
+        (
+            b'{"concept_set": ["dog_N", "eat_V"]}\n{"concept_set": ["caf\xe9_N", "eat_V"]}',
+            ":2: is not UTF-8 text (byte 0xe9)",
+        ),
         ('{"concept_set": ["dog_N", "eat_V"]}'.encode("utf-16"), ":1: is not UTF-8 text (byte 0xff)"),
     ],
 )
@@ -155,9 +157,7 @@ def test_the_same_set_twice_is_refused_with_both_places(tmp_path):
 def test_a_folder_a_missing_file_and_a_huge_file_are_refused(tmp_path, monkeypatch):
     assert message_of(tmp_path) == f"{tmp_path}: is a folder; name a JSON or JSONL file in it"
     missing = tmp_path / "sets.jsonl"
-    assert message_of(missing) == (
-        f"concepts '{missing}': neither commongen-lite, nor everyday, nor a file's path"
-    )
+    assert message_of(missing) == (f"concepts '{missing}': neither commongen-lite, nor everyday, nor a file's path")
     write(missing, [DOG])
     monkeypatch.setattr(concept_files, "MAX_FILE_BYTES", 20)
     assert message_of(missing) == f"{missing}: 38 bytes are more than the 20 a concept file may have"
@@ -169,16 +169,20 @@ def test_a_device_is_refused_instead_of_read_for_ever():
 
 @pytest.mark.parametrize(
     ("source", "hint"),
-    [("everyday ", "; did you mean 'everyday'?"), ("commongen_lite", "; did you mean 'commongen-lite'?"),
-     ("Everyday", "; did you mean 'everyday'?"), ("", ""), ("a\0b", ""), ("x" * 5000, "")],
+    [
+        ("everyday ", "; did you mean 'everyday'?"),
+        ("commongen_lite", "; did you mean 'commongen-lite'?"),
+        ("Everyday", "; did you mean 'everyday'?"),
+        ("", ""),
+        ("a\0b", ""),
+        ("x" * 5000, ""),
+    ],
 )
 def test_an_unknown_source_is_refused_with_the_nearest_name(source, hint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConceptError) as caught:
         load_dataset(source)
-    assert str(caught.value) == (
-        f"concepts {source!r}: neither commongen-lite, nor everyday, nor a file's path{hint}"
-    )
+    assert str(caught.value) == (f"concepts {source!r}: neither commongen-lite, nor everyday, nor a file's path{hint}")
 
 
 def test_a_revision_goes_with_commongen_lite_alone():

@@ -19,18 +19,21 @@ a broken line
 """
 
 
-@pytest.mark.parametrize(("path", "kind"), [
-    ("/tmp/x", "ext4"),
-    ("/home", "nfs4"),
-    ("/home/ann/cache", "nfs4"),
-    ("/home/ann/scratch/cache", "xfs"),
-    ("/home/ann/scratchy", "nfs4"),
-    ("/homeless", "ext4"),
-    ("/mnt/my share/deep/er", "cifs"),
-    ("/data/x", "lustre"),
-    ("/mnt/remote/x", "fuse.sshfs"),
-    ("/mnt/tab\there", "9p"),
-])
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/tmp/x", "ext4"),
+        ("/home", "nfs4"),
+        ("/home/ann/cache", "nfs4"),
+        ("/home/ann/scratch/cache", "xfs"),
+        ("/home/ann/scratchy", "nfs4"),
+        ("/homeless", "ext4"),
+        ("/mnt/my share/deep/er", "cifs"),
+        ("/data/x", "lustre"),
+        ("/mnt/remote/x", "fuse.sshfs"),
+        ("/mnt/tab\there", "9p"),
+    ],
+)
 def test_a_path_is_of_its_deepest_and_latest_mount(path, kind):
     assert mounted_kind(Path(path), MOUNTS) == kind
 
@@ -40,12 +43,30 @@ def test_a_path_without_a_mount_has_no_kind(text):
     assert mounted_kind(Path("/tmp/x"), text) is None
 
 
-@pytest.mark.parametrize(("kind", "is_network"), [
-    ("nfs", True), ("nfs4", True), ("cifs", True), ("smb3", True), ("lustre", True), ("gpfs", True), ("beegfs", True),
-    ("ceph", True), ("fuse.sshfs", True), ("fuse.glusterfs", True), ("fuse.rclone", True),
-    ("ext4", False), ("xfs", False), ("btrfs", False), ("tmpfs", False), ("overlay", False), ("9p", False),
-    ("fuseblk", False), ("fuse.bindfs", False),
-])
+@pytest.mark.parametrize(
+    ("kind", "is_network"),
+    [
+        ("nfs", True),
+        ("nfs4", True),
+        ("cifs", True),
+        ("smb3", True),
+        ("lustre", True),
+        ("gpfs", True),
+        ("beegfs", True),
+        ("ceph", True),
+        ("fuse.sshfs", True),
+        ("fuse.glusterfs", True),
+        ("fuse.rclone", True),
+        ("ext4", False),
+        ("xfs", False),
+        ("btrfs", False),
+        ("tmpfs", False),
+        ("overlay", False),
+        ("9p", False),
+        ("fuseblk", False),
+        ("fuse.bindfs", False),
+    ],
+)
 def test_network_file_systems_are_told_from_local_ones(monkeypatch, tmp_path, kind, is_network):
     (tmp_path / "mountinfo").write_text(f"27 1 254:0 / / rw - {kind} /dev/vda rw\n")
     monkeypatch.setattr(file_systems, "_MOUNTS", tmp_path / "mountinfo")

@@ -79,16 +79,33 @@ def test_a_gguf_file_is_taken(registry, tmp_path):
     ("files", "name", "message"),
     [
         ({}, "", "this folder has no config.json, so it is not a saved model"),
-        ({"b.gguf": b"", "a.gguf": b""}, "", "this folder has no config.json, so it is not a saved model; "
-         "name one of the files in it: a.gguf, b.gguf"),
-        ({"adapter_config.json": b"{}"}, "", "this folder holds an adapter alone; merge it into its base model and "
-         "name the folder of the merged model"),
-        ({"model.safetensors": b""}, "model.safetensors", "this file is not a .gguf file; name that, or the model's "
-         "folder"),
-        ({"m.gguf": b"version https://git-lfs"}, "m.gguf", "this file begins with b'vers' and not with b'GGUF', so it "
-         "is no GGUF model; it may be a pointer whose content was never fetched"),
-        ({"m.gguf": b""}, "m.gguf", "this file begins with b'' and not with b'GGUF', so it is no GGUF model; it may be "
-         "a pointer whose content was never fetched"),
+        (
+            {"b.gguf": b"", "a.gguf": b""},
+            "",
+            "this folder has no config.json, so it is not a saved model; name one of the files in it: a.gguf, b.gguf",
+        ),
+        (
+            {"adapter_config.json": b"{}"},
+            "",
+            "this folder holds an adapter alone; merge it into its base model and name the folder of the merged model",
+        ),
+        (
+            {"model.safetensors": b""},
+            "model.safetensors",
+            "this file is not a .gguf file; name that, or the model's folder",
+        ),
+        (
+            {"m.gguf": b"version https://git-lfs"},
+            "m.gguf",
+            "this file begins with b'vers' and not with b'GGUF', so it "
+            "is no GGUF model; it may be a pointer whose content was never fetched",
+        ),
+        (
+            {"m.gguf": b""},
+            "m.gguf",
+            "this file begins with b'' and not with b'GGUF', so it is no GGUF model; it may be "
+            "a pointer whose content was never fetched",
+        ),
         ({}, "gone.gguf", f"there is no such file or folder. {ACCEPTED}"),
         ({}, "gone/model", f"there is no such file or folder. {ACCEPTED}"),
     ],

@@ -56,7 +56,9 @@ def test_the_registry_is_the_papers_models_and_one_to_try_with(registry):
     assert list(registry)[36:] == ["marco-o1", "gpt-4o-mini", "o1-mini", "smollm2-135m"]
     assert {spec.name for spec in registry.values()} == set(registry)
     assert registry["smollm2-135m"] == ModelSpec(
-        "smollm2-135m", "huggingface", "HuggingFaceTB/SmolLM2-135M-Instruct",
+        "smollm2-135m",
+        "huggingface",
+        "HuggingFaceTB/SmolLM2-135M-Instruct",
         note="small enough for a CPU; not in the paper",
     )
     assert published_name(registry["smollm2-135m"]) is None
@@ -83,9 +85,16 @@ def test_no_shipped_model_runs_its_own_code_unasked(registry):
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("gemma2-9b", "without a system role"), ("mistral-7b", "without a system role"),
-     ("phi3-small", "--ocg-trust-remote-code"), ("phi3-medium", "drops a system turn"), ("olmo2-7b", "OMLo2-7B"),
-     ("gpt-3.5", "retired"), ("o1-mini", "retired"), ("gemini-pro", "retired")],
+    [
+        ("gemma2-9b", "without a system role"),
+        ("mistral-7b", "without a system role"),
+        ("phi3-small", "--ocg-trust-remote-code"),
+        ("phi3-medium", "drops a system turn"),
+        ("olmo2-7b", "OMLo2-7B"),
+        ("gpt-3.5", "retired"),
+        ("o1-mini", "retired"),
+        ("gemini-pro", "retired"),
+    ],
 )
 def test_what_is_special_about_a_model_is_noted(registry, name, words):
     assert words in registry[name].note
@@ -127,8 +136,10 @@ def test_a_broken_registry_is_refused_with_file_model_and_key(tmp_path, line, me
     assert str(caught.value).startswith(f"{path}{message}")
 
 
-@pytest.mark.parametrize(("content", "message"), [("", ": the key 'models' is missing"),
-                                                  ("models = 3", ": models must be a table of [models.NAME] tables")])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("", ": the key 'models' is missing"), ("models = 3", ": models must be a table of [models.NAME] tables")],
+)
 def test_a_registry_without_models_is_refused(tmp_path, content, message):
     path = tmp_path / "models.toml"
     path.write_text(content, encoding="utf-8")
@@ -157,6 +168,7 @@ def test_the_inputs_import_nothing_heavy():
         "print(sorted(heavy & set(sys.modules)))\n"
     )
     source_root = str(Path(pytest_ocg.__file__).parents[1])
-    process = subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": source_root}, capture_output=True,
-                             text=True, check=True)
+    process = subprocess.run(
+        [sys.executable, "-c", script], env={"PYTHONPATH": source_root}, capture_output=True, text=True, check=True
+    )
     assert process.stdout == "[]\n"

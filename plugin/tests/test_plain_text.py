@@ -14,7 +14,7 @@ from pytest_ocg.plain_text import read_plain_text
     [
         ("", ""),
         (" \n\t ", ""),
-        ("The dog ran, and \"barked\" (twice); didn't it?", "the dog ran, and \"barked\" (twice); didn't it?"),
+        ('The dog ran, and "barked" (twice); didn\'t it?', 'the dog ran, and "barked" (twice); didn\'t it?'),
         ("The DOG", "the dog"),
         ("snow-covered", "snow-covered"),
         ("snow\u2010covered", "snow-covered"),

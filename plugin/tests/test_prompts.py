@@ -27,8 +27,7 @@ TEXTS = {
     "dog catch throw frisbee\n\nAnswer:",
     (5, "ordered"): "Generate a sentence that includes all the following words in the specified order: "
     "dog catch throw frisbee\n\nAnswer:",
-    (0, "original"): "Concepts: dog catch throw frisbee\n\n"
-    "Write a sentence that includes all these words.\n\nAnswer:",
+    (0, "original"): "Concepts: dog catch throw frisbee\n\nWrite a sentence that includes all these words.\n\nAnswer:",
     (1, "original"): "Keywords: dog catch throw frisbee\n\n"
     "What is a sentence that includes all these keywords?\n\nAnswer:",
     (2, "original"): "Here are some concepts: dog catch throw frisbee\n\n"
@@ -119,8 +118,13 @@ def test_the_hash_is_of_the_content_and_not_of_the_layout(templates, tmp_path):
     path = tmp_path / "templates.toml"
     path.write_text("# a comment\n" + text.replace("\n\n[[", "\n\n\n[["), encoding="utf-8-sig")
     assert load_templates(path).sha256 == templates.sha256
-    for old, new in [("generate only", "write only"), ("Keywords:", "Words:"), ("My favorite", "The best"),
-                     ("id = 5", "id = 6"), (" in the specified order", " in order")]:
+    for old, new in [
+        ("generate only", "write only"),
+        ("Keywords:", "Words:"),
+        ("My favorite", "The best"),
+        ("id = 5", "id = 6"),
+        (" in the specified order", " in order"),
+    ]:
         path.write_text(text.replace(old, new), encoding="utf-8")
         assert load_templates(path).sha256 != templates.sha256, old
 
@@ -139,8 +143,9 @@ def test_a_file_of_ones_own_may_have_one_template_and_no_examples(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text(MINIMAL, encoding="utf-8")
     own = load_templates(path)
-    texts = [build_prompt(own, DOG, template=0, condition=condition, shots=0).messages[1].content
-             for condition in CONDITIONS]
+    texts = [
+        build_prompt(own, DOG, template=0, condition=condition, shots=0).messages[1].content for condition in CONDITIONS
+    ]
     assert texts == ["Use dog catch throw frisbee in order.", "Use dog catch throw frisbee."]
     with pytest.raises(OptionError, match="shots 1: there are worked examples for 0 to 0"):
         build_prompt(own, DOG, template=0, condition="ordered", shots=1)
@@ -157,22 +162,35 @@ def test_a_file_of_ones_own_may_have_one_template_and_no_examples(tmp_path):
         ("examples = []", "examples = 3", ": examples must be a list of [[examples]] tables, not 3"),
         ("examples = []", "examples = [3]", ": examples[0]: must be a table, not 3"),
         ("examples = []", 'examples = [{concepts = ["a"]}]', ": examples[0]: the key 'answer' is missing"),
-        ("examples = []", 'examples = [{concepts = "a", answer = "a"}]',
-         ": examples[0]: concepts must be a list of words, not 'a'"),
-        ("examples = []", 'examples = [{concepts = ["a", "b"], answer = "b a"}]',
-         ": examples[0]: answer must use the concepts in their order, but 'b' does not follow: 'b a'"),
+        (
+            "examples = []",
+            'examples = [{concepts = "a", answer = "a"}]',
+            ": examples[0]: concepts must be a list of words, not 'a'",
+        ),
+        (
+            "examples = []",
+            'examples = [{concepts = ["a", "b"], answer = "b a"}]',
+            ": examples[0]: answer must use the concepts in their order, but 'b' does not follow: 'b a'",
+        ),
         ("id = 0", "id = true", ": templates[0]: id must be a whole number from 0, not True"),
         ("id = 0", "id = -1", ": templates[0]: id must be a whole number from 0, not -1"),
         ("id = 0", 'id = "0"', ": templates[0]: id must be a whole number from 0, not '0'"),
         ("id = 0", "", ": templates[0]: the key 'id' is missing"),
         ("id = 0", "id = 0\ntexts = 1", ": templates[0]: unknown key 'texts'; did you mean 'text'?"),
         ("{concepts}", "{concept}", ": templates[0]: text must hold '{concepts}', the place for the concepts, once"),
-        ("{concepts}", "{concepts} {concepts}", ": templates[0]: text must hold '{concepts}', the place for the "
-         "concepts, once, not 2 times: 'Use {concepts} {concepts} in order.'"),
+        (
+            "{concepts}",
+            "{concepts} {concepts}",
+            ": templates[0]: text must hold '{concepts}', the place for the "
+            "concepts, once, not 2 times: 'Use {concepts} {concepts} in order.'",
+        ),
         (" in order.", ".", ": templates[0]: text must hold ' in order', the order_phrase, once, not 0 times"),
         ("[[templates]]", "[[template]]", ": unknown key 'template'; did you mean 'templates'?"),
-        ("in order.\"", 'in order."\n[[templates]]\nid = 0\ntext = "{concepts} in order"',
-         ": templates must be one or more, each with an id of its own, not [0, 0]"),
+        (
+            'in order."',
+            'in order."\n[[templates]]\nid = 0\ntext = "{concepts} in order"',
+            ": templates must be one or more, each with an id of its own, not [0, 0]",
+        ),
         ("id = 0", "id = ", ": is not valid TOML: "),
     ],
 )
@@ -187,9 +205,11 @@ def test_a_broken_template_file_is_refused_with_file_and_key(tmp_path, old, new,
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, ": cannot be read: No such file or directory"),
-     (b"system = '\xff'", ": is not UTF-8 text: byte 10 is 0xff"),
-     (b"x = " + b"[" * 100_000, ": is not valid TOML: ")],
+    [
+        (None, ": cannot be read: No such file or directory"),
+        (b"system = '\xff'", ": is not UTF-8 text: byte 10 is 0xff"),
+        (b"x = " + b"[" * 100_000, ": is not valid TOML: "),
+    ],
 )
 def test_a_file_that_is_not_there_or_not_toml_is_refused(tmp_path, content, message):
     path = tmp_path / "own.toml"

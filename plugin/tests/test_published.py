@@ -14,8 +14,16 @@ from pytest_ocg.resources import resource
 
 PRINTED = 0.005
 SETS_OF_MAKE_UP = {"NNVV": 109, "NNNV": 74, "NVVV": 6, "NNNN": 2, "VVVV": 1}
-METRICS = ["coverage_unordered", "coverage_ordered", "ordered_rate", "pbleu", "pbleurt", "distinct2", "diverse_rate",
-           "perplexity"]
+METRICS = [
+    "coverage_unordered",
+    "coverage_ordered",
+    "ordered_rate",
+    "pbleu",
+    "pbleurt",
+    "distinct2",
+    "diverse_rate",
+    "perplexity",
+]
 PUBLISHED = load_published()
 
 
@@ -50,8 +58,12 @@ def test_our_ordered_rate_of_the_published_coverages_is_the_published_one_to_rou
 
 def test_the_ordered_rate_of_table_1_is_off_by_less_than_rounding_can_explain():
     differences = [
-        abs(measure_order(verdicts_with(row.values["coverage_unordered"], row.values["coverage_ordered"]),
-                          matcher="m").ordered_rate.score.value - row.values["ordered_rate"])
+        abs(
+            measure_order(
+                verdicts_with(row.values["coverage_unordered"], row.values["coverage_ordered"]), matcher="m"
+            ).ordered_rate.score.value
+            - row.values["ordered_rate"]
+        )
         for row in PUBLISHED.table1.values()
     ]
     assert len(differences) == 36
@@ -60,10 +72,13 @@ def test_the_ordered_rate_of_table_1_is_off_by_less_than_rounding_can_explain():
 
 @pytest.mark.parametrize(("condition", "gap"), [("ordered", 0.0105), ("original", 0.1)])
 def test_the_published_ordered_rate_is_not_the_mean_of_the_templates_own_rates(condition, gap):
-    own = average_over_templates({
-        (template, "models"): SetStatistic(row.means["ordered_rate"], 1)
-        for (template, asked), row in PUBLISHED.table3.items() if asked == condition
-    })
+    own = average_over_templates(
+        {
+            (template, "models"): SetStatistic(row.means["ordered_rate"], 1)
+            for (template, asked), row in PUBLISHED.table3.items()
+            if asked == condition
+        }
+    )
     assert abs(own - table1_mean("ordered_rate", condition)) > gap
 
 
@@ -78,7 +93,8 @@ def table1_mean(metric, condition):
 def test_table_3_averaged_over_templates_is_the_mean_of_table_1(metric, condition):
     templates = {
         (template, "models"): SetStatistic(row.means[metric], 1)
-        for (template, asked), row in PUBLISHED.table3.items() if asked == condition
+        for (template, asked), row in PUBLISHED.table3.items()
+        if asked == condition
     }
     assert len(templates) == 6
     assert average_over_templates(templates) == pytest.approx(table1_mean(metric, condition), abs=PRINTED)
@@ -116,8 +132,11 @@ def test_all_rows_and_columns_of_the_tables_are_there():
     assert len(PUBLISHED.table2) == 16
     assert set(PUBLISHED.table3) == {(template, asked) for template in range(6) for asked in ("ordered", "original")}
     assert list(PUBLISHED.table7) == ["Qwen2-7B", "Macro-o1", "GPT-4o-mini", "o1-mini"]
-    for table, columns, compared in (("table1", METRICS, "original"), ("table4", METRICS, "zero_shot"),
-                                     ("table7", METRICS[:3], "original")):
+    for table, columns, compared in (
+        ("table1", METRICS, "original"),
+        ("table4", METRICS, "zero_shot"),
+        ("table7", METRICS[:3], "original"),
+    ):
         for model, row in getattr(PUBLISHED, table).items():
             assert (row.model, row.compared_with) == (model, compared)
             assert list(row.values) == list(row.deltas) == columns

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from pytest_ocg.backends.base import ErrorKind, Generation
 from pytest_ocg.cases import Case
 from pytest_ocg.concepts import Concept

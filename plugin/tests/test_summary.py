@@ -1,6 +1,7 @@
 """Sums: what is counted, what enters a metric, what is absent and why."""
 
 import pytest
+
 from pytest_ocg.summary import Entry, add_deltas, summarise_row
 
 

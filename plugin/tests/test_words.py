@@ -115,8 +115,18 @@ def test_a_reply_of_ten_thousand_words_is_read_to_the_end(analyser: Analyser):
     assert all(word.lemma == "dog" for word in words if word.text == "dog")
 
 
-@pytest.mark.parametrize("filler", ["x" * 1_000_001, " " * 1_000_001, "\U0001f415" * 1_000_001, "-" * 1_000_001,
-                                    "'" * 5_000, "(" * 5_000, "a-" * 3_000])
+@pytest.mark.parametrize(
+    "filler",
+    [
+        "x" * 1_000_001,
+        " " * 1_000_001,
+        "\U0001f415" * 1_000_001,
+        "-" * 1_000_001,
+        "'" * 5_000,
+        "(" * 5_000,
+        "a-" * 3_000,
+    ],
+)
 def test_a_reply_past_every_limit_of_spacy_is_read_to_the_end(analyser: Analyser, filler: str):
     (words,) = analyser.analyse([f"{filler} dog"])
     assert words[-1] == Word(len(filler) + 1, "dog", "dog")
@@ -166,9 +176,9 @@ def test_only_what_lemmas_need_is_loaded(analyser: Analyser):
     assert analyser._language.pipe_names == ["tok2vec", "tagger", "attribute_ruler", "lemmatizer"]
 
 
-WORDS = st.lists(
-    st.builds(Word, st.integers(0, 10**7), st.text(max_size=12), st.text(max_size=12)), max_size=30
-).map(tuple)
+WORDS = st.lists(st.builds(Word, st.integers(0, 10**7), st.text(max_size=12), st.text(max_size=12)), max_size=30).map(
+    tuple
+)
 
 
 @given(WORDS)

@@ -62,8 +62,11 @@ def test_what_is_not_installed_is_said_with_the_command_to_install_it(
 def test_a_model_that_is_known_but_cannot_be_loaded_is_said_with_both_versions(monkeypatch: pytest.MonkeyPatch):
     installed(monkeypatch, {"spacy": "3.8.18", "en_core_web_sm_nowhere": "9.9"})
     monkeypatch.setattr(words_module, "_MODELS", ("en_core_web_sm_nowhere",))
-    with pytest.raises(MatcherError, match=r"^'en_core_web_sm_nowhere' 9\.9 cannot be loaded by spaCy 3\.8\.18: .*"
-                                           r"reinstall both, `python -m pip install"):
+    with pytest.raises(
+        MatcherError,
+        match=r"^'en_core_web_sm_nowhere' 9\.9 cannot be loaded by spaCy 3\.8\.18: .*"
+        r"reinstall both, `python -m pip install",
+    ):
         Analyser().analyse(["dog"])
 
 

@@ -14,6 +14,8 @@ Result = TypeVar("Result")
 _OUT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory",
                   "cublas_status_alloc_failed")  # fmt: skip
 
+_WAY_OUT = "pass --ocg-quantization 4bit, a smaller --ocg-max-new-tokens, or a device with more memory"
+
 
 @dataclass(frozen=True, slots=True)
 class Batched(Generic[Result]):
@@ -30,7 +32,7 @@ def run_in_batches(
     *,
     free_memory: Callable[[], None],
     notice: Callable[[str], None],
-    noun: str = "prompts",
+    noun: str = "prompt",
     way_out: str = _WAY_OUT,
 ) -> Batched[Result]:
     """The results of `run` over all items, `size` at a time; out of memory, the batch is halved and kept so.
@@ -47,9 +49,9 @@ def run_in_batches(
         # Freed only here: while the exception is handled, its traceback still holds the tensors.
         free_memory()
         if len(batch) == 1:
-            raise BackendError(f"out of memory with a single one of the {noun}; {way_out}")
+            raise BackendError(f"out of memory with a single {noun}; {way_out}")
         size = len(batch) // 2
-        notice(f"out of memory with {len(batch)} prompts at once: going on with batches of {size}")
+        notice(f"out of memory with {len(batch)} {noun}s at once: going on with batches of {size}")
     return Batched(results, size)
 
 

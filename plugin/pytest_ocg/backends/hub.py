@@ -81,11 +81,15 @@ def _explained(name: str, revision: str | None) -> Iterator[None]:
     except errors.HFValidationError as cause:
         raise ModelError(f"{shown} is no hub id, which is ORG/NAME: check the spelling, or {local}") from cause
     except (errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError) as cause:
-        raise ModelError(f"{shown} is not in the local hub cache and the hub cannot be reached (offline): connect once "
-                         f"to download it, or {local}") from cause
+        raise ModelError(
+            f"{shown} is not in the local hub cache and the hub cannot be reached (offline): connect once "
+            f"to download it, or {local}"
+        ) from cause
     except (getattr(errors, "HTTPError", OSError), OSError) as cause:
-        raise ModelError(f"{shown} is not in the local hub cache and the hub cannot be reached "
-                         f"({_first_line(cause)}): connect once to download it, or {local}") from cause
+        raise ModelError(
+            f"{shown} is not in the local hub cache and the hub cannot be reached "
+            f"({_first_line(cause)}): connect once to download it, or {local}"
+        ) from cause
 
 
 def _first_line(cause: BaseException) -> str:

@@ -165,8 +165,10 @@ def _explained(source: Source, device: Device) -> Iterator[None]:
             raise ModelError(
                 f"{shown}: it needs code from its own repository; read that code, then pass --ocg-trust-remote-code"
             ) from cause
-        raise ModelError(f"{shown}: {_gist(cause)}; check that its files are complete and of a causal language model "
-                         "that the installed transformers knows") from cause
+        raise ModelError(
+            f"{shown}: {_gist(cause)}; check that its files are complete and of a causal language model "
+            "that the installed transformers knows"
+        ) from cause
 
 
 def _gist(cause: BaseException) -> str:

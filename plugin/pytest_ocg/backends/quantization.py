@@ -107,4 +107,3 @@ def _quantized(layer: Any, quantization: Quantization, dtype: Any) -> Any:
         made.weight = library.Int8Params(layer.weight.data, requires_grad=False, has_fp16_weights=False)
     made.bias = layer.bias
     return made.to(device)
-

@@ -28,8 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     # What is given before `prune` stays unless it is given again behind it.
     for target, folder, is_json in ((parser, None, False), (prune, argparse.SUPPRESS, argparse.SUPPRESS)):
-        target.add_argument("--cache", type=Path, default=folder, metavar="DIR",
-                            help="folder of the reply cache; default: the user's cache folder")
+        target.add_argument(
+            "--cache",
+            type=Path,
+            default=folder,
+            metavar="DIR",
+            help="folder of the reply cache; default: the user's cache folder",
+        )
         target.add_argument("--json", action="store_true", default=is_json, help="write the result as JSON")
     prune.add_argument("--model", metavar="NAME", help="only what this model replied")
     prune.add_argument("--before", metavar="YYYY-MM-DD", help="only what was stored before this day (UTC) began")

@@ -17,12 +17,14 @@ ORDER_METRICS = ("coverage_unordered", "coverage_ordered", "ordered_rate")
 CHEAP_METRICS = ("pbleu", "distinct2", "distinct2_pooled", "diverse_rate")
 """What needs replies but no model, in the order of the paper's tables."""
 
-METRIC_PATHS: Mapping[str, str] = MappingProxyType({
-    "pbleu": "pytest_ocg.metrics.pbleu:PairwiseBleu",
-    "distinct2": "pytest_ocg.metrics.diversity:Distinct",
-    "distinct2_pooled": "pytest_ocg.metrics.diversity:PooledDistinct",
-    "diverse_rate": "pytest_ocg.metrics.diversity:DiverseRate",
-})
+METRIC_PATHS: Mapping[str, str] = MappingProxyType(
+    {
+        "pbleu": "pytest_ocg.metrics.pbleu:PairwiseBleu",
+        "distinct2": "pytest_ocg.metrics.diversity:Distinct",
+        "distinct2_pooled": "pytest_ocg.metrics.diversity:PooledDistinct",
+        "diverse_rate": "pytest_ocg.metrics.diversity:DiverseRate",
+    }
+)
 
 
 def load_metric(name: str, paths: Mapping[str, str] = METRIC_PATHS) -> Metric:

@@ -56,12 +56,15 @@ class Measurement:
     """A metric's result on one model and condition: the score, the same within each template, and what it is made of.
 
     `statistics` lets the score be taken again over other choices of sets by `average_over_templates`, without the
-    replies; None where the score is no mean over sets.
+    replies; None where the score is no mean over sets. `left_out` is how many replies the metric has no value for, and
+    `cut` how many replies or pairs were scored by their beginning alone; 0 as well where a metric does not count them.
     """
 
     score: Score
     by_template: Mapping[int, Score]
     statistics: Statistics | None
+    left_out: int = 0
+    cut: int = 0
 
 
 class Metric(Protocol):
@@ -103,7 +106,7 @@ def average_over_templates(statistics: Statistics) -> float | None:
     return average(list(template_averages(statistics).values()))
 
 
-def measurement(statistics: Statistics, signature: str, *, reason: str) -> Measurement:
+def measurement(statistics: Statistics, signature: str, *, reason: str, left_out: int = 0, cut: int = 0) -> Measurement:
     """The result that set statistics amount to; `reason` is said where they hold no value at all."""
     counts: dict[int, int] = {}
     for (template, _), statistic in statistics.items():
@@ -114,4 +117,6 @@ def measurement(statistics: Statistics, signature: str, *, reason: str) -> Measu
         score=Score(value, sum(counts.values()), signature, "" if value is not None else reason),
         by_template={template: Score(averages[template], counts[template], signature) for template in averages},
         statistics=statistics,
+        left_out=left_out,
+        cut=cut,
     )

@@ -25,7 +25,7 @@ CHECKPOINTS: Mapping[str, str] = MappingProxyType(
     {name: f"lucadiliello/{name}" for name in ("BLEURT-20", "BLEURT-20-D12", "BLEURT-20-D6", "BLEURT-20-D3")}
 )
 DTYPE = "float32"
-SMALLER = "or use a smaller checkpoint such as BLEURT-20-D12"
+SMALLER = "use a smaller checkpoint such as BLEURT-20-D12, or a device with more memory"
 
 _RENAMED = {r"^bleurt\.": "rembert.", r"\.embedding_projection\.": ".embedding_hidden_mapping_in."}
 _UNUSED_WEIGHTS = "embeddings.position_ids"
@@ -137,7 +137,7 @@ def _explained(source: Source, device: Device) -> Iterator[None]:
         yield
     except known as cause:
         if is_out_of_memory(cause):
-            raise ModelError(f"{shown}: out of memory on {device.name}; pass --ocg-device cpu, {SMALLER}") from cause
+            raise ModelError(f"{shown}: out of memory on {device.name}; {SMALLER}") from cause
         gist = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
         raise ModelError(
             f"{shown}: {gist}; it must be a complete BLEURT-20 checkpoint as bleurt-pytorch saves them, "

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gc
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from pytest_ocg.backends.devices import plan_device
 from pytest_ocg.backends.halving import run_in_batches
+from pytest_ocg.backends.memory import free_memory
 from pytest_ocg.backends.quiet import quiet_libraries
 from pytest_ocg.backends.sources import Source, fetch, find_source
-from pytest_ocg.errors import BackendError, MetricError
+from pytest_ocg.errors import BackendError, MetricError, ModelError
 from pytest_ocg.metrics.bleurt_model import DTYPE, SMALLER, LoadedBleurt, bleurt_spec, load_bleurt, score_encoded
 from pytest_ocg.metrics.bleurt_tokens import MAX_TOKENS
 
@@ -41,8 +39,8 @@ class ScoredPairs:
 class BleurtScorer:
     """Scores pairs of texts with one checkpoint, which is loaded for the first pair and freed by `close`.
 
-    `batch_size` is in pairs; None lets it follow from the length of the pairs and the kind of device. `checks_meaning`
-    False leaves out the check that scores mean something, for checkpoints of random weights in tests.
+    A batch has as many pairs as their length and the kind of device allow, and no more than `batch_size` if that is
+    given. `checks_meaning` False leaves out the check that scores mean something, for random weights in tests.
     """
 
     def __init__(
@@ -73,14 +71,14 @@ class BleurtScorer:
         source = self._find()
         # Where a local checkpoint lies does not change its scores.
         name = source.name if source.path is None or source.kind == "hub" else source.path.name
-        content = f"revision:{source.revision}" if source.revision else f"content:{(source.content or '')[:16]}"
-        return f"model:{name}|{content}|dtype:{DTYPE}|max_tokens:{MAX_TOKENS}|recipe:{_RECIPE}"
+        version = (source.revision or source.content or "")[:16]
+        return f"model:{name}|version:{version}|dtype:{DTYPE}|max_tokens:{MAX_TOKENS}|recipe:{_RECIPE}"
 
     def score(self, pairs: Sequence[Pair]) -> Iterator[ScoredPairs]:
         """The scores of all pairs, batch by batch, the longest pairs first; the same in any order of `pairs`.
 
-        Raises ModelError for a checkpoint that cannot be loaded, MetricError where it scores nonsense or a single pair
-        does not fit into memory.
+        Raises ModelError for a checkpoint that cannot be loaded or does not fit into memory with a single pair,
+        MetricError where it scores nonsense.
         """
         if not pairs:
             return
@@ -90,7 +88,7 @@ class BleurtScorer:
         places = sorted(range(len(pairs)), key=lambda place: (-min(lengths[place], MAX_TOKENS), pairs[place]))
         start = 0
         while start < len(places):
-            batch = places[start : start + self._size_for(min(lengths[places[start]], MAX_TOKENS))]
+            batch = places[start : start + self._size_for(loaded, min(lengths[places[start]], MAX_TOKENS))]
             with quiet_libraries():
                 scores = self._score_batch(loaded, [pairs[place] for place in batch])
             yield ScoredPairs(
@@ -103,7 +101,7 @@ class BleurtScorer:
         """Drop the checkpoint and give its memory back; another `score` would load it again."""
         if self._loaded is not None:
             self._loaded = None
-            _free_memory()
+            free_memory()
 
     def _find(self) -> Source:
         if self._source is None:
@@ -120,11 +118,9 @@ class BleurtScorer:
             self._loaded = loaded
         return self._loaded
 
-    def _size_for(self, pair_tokens: int) -> int:
-        if self._batch_size is not None:
-            return self._batch_size
-        assert self._loaded is not None
-        return max(1, (self._batch_tokens or BATCH_TOKENS[self._loaded.device.kind]) // pair_tokens)
+    def _size_for(self, loaded: LoadedBleurt, pair_tokens: int) -> int:
+        fitting = max(1, (self._batch_tokens or BATCH_TOKENS[loaded.device.kind]) // pair_tokens)
+        return min(fitting, self._batch_size or fitting)
 
     def _score_batch(self, loaded: LoadedBleurt, pairs: Sequence[Pair]) -> list[float]:
         encoded = [loaded.tokenizer.encode_pair(*pair) for pair in pairs]
@@ -133,19 +129,15 @@ class BleurtScorer:
                 encoded,
                 len(encoded),
                 lambda batch: score_encoded(loaded, batch),
-                free_memory=_free_memory,
+                free_memory=free_memory,
                 notice=lambda text: self._notice(f"pBLEURT: {text}"),
+                noun="pair",
+                way_out=SMALLER,
             )
         except BackendError as cause:
-            raise MetricError(
-                f"BLEURT model {self._spec.name!r}: out of memory on {loaded.device.name} with a single "
-                f"pair; pass --ocg-device cpu, {SMALLER}"
-            ) from cause
+            raise ModelError(f"BLEURT model {self._spec.name!r} on {loaded.device.name}: {cause}") from cause
         if done.size < len(encoded):
-            if self._batch_size is not None:
-                self._batch_size = done.size
-            else:
-                self._batch_tokens = done.size * max(len(pair.tokens) for pair in encoded)
+            self._batch_tokens = done.size * max(len(pair.tokens) for pair in encoded)
         return done.results
 
 
@@ -153,12 +145,12 @@ def check_meaning(name: str, score: Callable[[Sequence[Pair]], Sequence[float]])
     """Raise MetricError unless identical texts score far above unrelated ones, and a known checkpoint as published."""
     one, other = _UNALIKE
     alike_one, alike_other, forth, back = score([(one, one), (other, other), (one, other), (other, one)])
-    lowest, highest = min(alike_one, alike_other), max(forth, back)
-    # Put so that NaN does not pass.
-    if not lowest - highest >= LEAST_DIFFERENCE:
+    # Put so that a NaN in any place does not pass.
+    if not all(alike - unlike >= LEAST_DIFFERENCE for alike in (alike_one, alike_other) for unlike in (forth, back)):
         raise MetricError(
-            f"BLEURT model {name!r} scores identical texts {lowest:.3f} and unrelated ones {highest:.3f}, which should "
-            f"be {LEAST_DIFFERENCE} apart at least: its weights are not those of a trained BLEURT-20; choose another"
+            f"BLEURT model {name!r} scores identical texts {alike_one:.3f} and {alike_other:.3f}, unrelated ones "
+            f"{forth:.3f} and {back:.3f}, which should be {LEAST_DIFFERENCE} apart at least: "
+            "its weights are not those of a trained BLEURT-20; choose another"
         )
     published = _PUBLISHED_SCORES.get(name.casefold())
     if published is None:
@@ -169,12 +161,3 @@ def check_meaning(name: str, score: Callable[[Sequence[Pair]], Sequence[float]])
             f"BLEURT model {name!r} scores {_PUBLISHED_PAIR!r} {found:.4f} where its model card says {published:.4f}: "
             "its files or the installed transformers are not what this was made for; download it anew"
         )
-
-
-def _free_memory() -> None:
-    gc.collect()
-    torch: Any = importlib.import_module("torch")
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    elif torch.backends.mps.is_available():
-        torch.mps.empty_cache()

@@ -13,7 +13,6 @@ MAX_TOKENS = 512
 _START, _SEPARATOR = "[CLS]", "[SEP]"
 _FRAME_TOKENS = 3  # one start, two separators
 _SPECIAL = re.compile(r"(\[CLS\]|\[SEP\]|\[PAD\]|\[UNK\]|\[MASK\])")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class PairTokenizer:
 
     def _encode(self, text: str) -> list[int]:
         tokens: list[int] = []
-        for part in _SPECIAL.split(_LONE_SURROGATE.sub("\ufffd", text)):
+        for part in _SPECIAL.split(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")):
             special = self._known(part) if _SPECIAL.fullmatch(part) else None
             if special is not None:
                 tokens.append(special)

@@ -19,7 +19,7 @@ from pytest_ocg.metrics.context import ScoringContext
 DTYPE = "float32"
 """On every device: in 16 bits a perplexity moves by a percent, and with the batch it is in."""
 
-BATCH_TEXTS = {"cpu": 32, "mps": 64, "cuda": 128}
+BATCH_TEXTS = {"cpu": 16, "mps": 64, "cuda": 128}
 BATCH_TOKENS = {"cpu": 1024, "mps": 4096, "cuda": 8192}
 
 _LONGEST = 10**9  # tokenizers that do not know a limit say 10**30
@@ -80,7 +80,8 @@ def _score_texts(
         loaded = load_model(source, device, settings)
         pad_token = loaded.tokenizer.pad_token_id
         rows = _rows(loaded, texts)
-        scored, short = [], []
+        scored: list[_Row] = []
+        short: list[_Row] = []
         for row in rows:
             (scored if any(token != pad_token for token in row.tokens[1:]) else short).append(row)
         if short:
@@ -99,7 +100,7 @@ def _score_texts(
                 lambda part: _losses(loaded, part),
                 free_memory=free_memory,
                 notice=context.notice,
-                noun="texts",
+                noun="text",
                 way_out="use a smaller scoring model, or a device with more memory",
             )
             if done.size < size:

@@ -24,8 +24,13 @@ _ORDERS = (1, 2, 3, 4)
 _BATCH_WORDS = 1 << 16
 _BLOCK_COLUMNS = 256  # a product this small stays on one thread: on a busy machine BLAS threads took 50 times as long
 _CHECKED_TEXTS = (
-    "", "Dogs", "Rain.", "A dog catches a frisbee", "A man, 3.5 m tall, throws a frisbee; the dog catches it - twice.",
-    "The dog -- a re-trained, 2-year-old one -- said: &quot;1,000 frisbees&quot; ... and ran.", "the the the the cat",
+    "",
+    "Dogs",
+    "Rain.",
+    "A dog catches a frisbee",
+    "A man, 3.5 m tall, throws a frisbee; the dog catches it - twice.",
+    "The dog -- a re-trained, 2-year-old one -- said: &quot;1,000 frisbees&quot; ... and ran.",
+    "the the the the cat",
     "The dog catches a frisbee that the man throws, and the man throws the frisbee that the dog catches.",
 )
 
@@ -75,16 +80,19 @@ def _sacrebleu() -> BLEU:
 
 def _check_equal(bleu: BLEU) -> None:
     """Raise MetricError unless `bleu` and this module agree, so that an update of sacrebleu cannot part them unseen."""
-    scores = [bleu.sentence_score(hypothesis, [reference]).score
-              for hypothesis, reference in permutations(_CHECKED_TEXTS, 2)]
+    scores = [
+        bleu.sentence_score(hypothesis, [reference]).score for hypothesis, reference in permutations(_CHECKED_TEXTS, 2)
+    ]
     theirs = sum(scores) / len(scores)
     key = (0, "checked")
     ours = _means([_grouped(key, _CHECKED_TEXTS, _encoder(bleu.tokenizer))])[key]
     if abs(ours - theirs) > 1e-9:
         import sacrebleu
 
-        raise MetricError(f"pbleu: sacrebleu {sacrebleu.__version__!r} scores the fixed texts {theirs!r} but this "
-                          f"version computes {ours!r}; install the sacrebleu it was made for (2.5 or 2.6)")
+        raise MetricError(
+            f"pbleu: sacrebleu {sacrebleu.__version__!r} scores the fixed texts {theirs!r} but this "
+            f"version computes {ours!r}; install the sacrebleu it was made for (2.5 or 2.6)"
+        )
 
 
 def _encoder(tokenize: Callable[[str], str]) -> Callable[[str], tuple[int, ...]]:
@@ -148,7 +156,7 @@ def _means(groups: list[_Group]) -> dict[SetKey, float]:
         size = len(group.rows)
         repeats = np.array(group.repeats)
         pairs = np.outer(repeats, repeats) - np.diag(repeats)
-        own = scores[start:start + size * size].reshape(size, size)
+        own = scores[start : start + size * size].reshape(size, size)
         means[group.key] = float((pairs * own).sum() / pairs.sum())
         start += size * size
     return means

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from pytest_ocg.cache_key import canonical_json
@@ -22,6 +23,14 @@ _SECONDS_BETWEEN_WRITES = 5.0
 _ANY_PAIR = ""
 
 NumberedPair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Scores by pair, and how many of the pairs were cut."""
+
+    scores: Mapping[NumberedPair, float]
+    cut: int
 
 
 class PairScorer(Protocol):
@@ -73,32 +82,36 @@ class PairwiseBleurt:
         self._store = store
         self._progress = progress
         self._notice = notice
-        self.cut_pairs = 0
-        """How many different pairs of the last `measure` were too long for the checkpoint and were cut."""
 
     def signature(self) -> str:
         """The checkpoint and its content, number format, cut, and what is paired and averaged; loads no model."""
         return f"{self._scorer.identity()}|pairs:ordered|mean:sets,templates"
 
     def measure(self, replies: Replies) -> Measurement:
-        """BLEURT times 100; `count` is in sets with two replies or more.
+        """BLEURT times 100; `count` is in sets with two replies or more, `cut` in different pairs.
 
         The scorer's memory is given back afterwards. Raises ModelError where the checkpoint cannot be had or loaded,
         MetricError where it scores nonsense.
         """
-        self.cut_pairs = 0
         groups = {key: Counter(texts) for key, texts in replies.items() if len(texts) > 1}
         texts = sorted({text for counts in groups.values() for text in counts})
         numbers = {text: number for number, text in enumerate(texts)}
         pairs = dict.fromkeys(pair for counts in groups.values() for pair in _pairs(counts, numbers))
         try:
-            scores = self._scores(list(pairs), texts) if pairs else {}
+            scored = self._scores(list(pairs), texts) if pairs else _Scored({}, 0)
         finally:
             self._scorer.close()
-        statistics = {key: SetStatistic(100 * _mean(counts, numbers, scores), 1) for key, counts in groups.items()}
-        return measurement(statistics, self.signature(), reason="no set has two replies")
+        if scored.cut:
+            self._notice(
+                f"{LABEL}: {scored.cut} of {len(pairs)} different pairs of replies have more than "
+                f"{MAX_TOKENS} tokens and were cut to that"
+            )
+        statistics = {
+            key: SetStatistic(100 * _mean(counts, numbers, scored.scores), 1) for key, counts in groups.items()
+        }
+        return measurement(statistics, self.signature(), reason="no set has two replies", cut=scored.cut)
 
-    def _scores(self, pairs: Sequence[NumberedPair], texts: Sequence[str]) -> dict[NumberedPair, float]:
+    def _scores(self, pairs: Sequence[NumberedPair], texts: Sequence[str]) -> _Scored:
         """The score of each pair of numbers into `texts`: kept ones, then new ones, which are kept as they come."""
         written = [canonical_json(text) for text in texts]  # a text is in 46 pairs
         scorer = f"bleurt|{self._scorer.identity()}"
@@ -106,51 +119,47 @@ class PairwiseBleurt:
         def key_of(pair: NumberedPair) -> str:
             return f"[{written[pair[0]]},{written[pair[1]]}]"
 
-        scores = self._kept(scorer, pairs, key_of)
-        if self._store.scores(f"{scorer}|cut", [_ANY_PAIR]):
-            self.cut_pairs = len(self._kept(f"{scorer}|cut", list(scores), key_of))
-        missing = [pair for pair in pairs if pair not in scores]
-        if missing:
-            scores.update(self._scored(scorer, missing, texts, key_of))
-        if self.cut_pairs:
-            self._notice(
-                f"{LABEL}: {self.cut_pairs} of {len(pairs)} different pairs of replies have more than "
-                f"{MAX_TOKENS} tokens and were cut to that"
-            )
-        return scores
+        kept = self._kept(scorer, pairs, key_of)
+        was_cut = bool(self._store.scores(_marks(scorer), [_ANY_PAIR]))
+        cut = len(self._kept(_marks(scorer), list(kept), key_of)) if was_cut else 0
+        missing = [pair for pair in pairs if pair not in kept]
+        if not missing:
+            return _Scored(kept, cut)
+        new = self._score(scorer, missing, texts, key_of)
+        return _Scored({**kept, **new.scores}, cut + new.cut)
 
-    def _scored(
+    def _score(
         self, scorer: str, pairs: Sequence[NumberedPair], texts: Sequence[str], key_of: Callable[[NumberedPair], str]
-    ) -> dict[NumberedPair, float]:
+    ) -> _Scored:
         """New scores, kept every few seconds and when anything stops the work."""
         scores: dict[NumberedPair, float] = {}
         unkept: dict[str, float] = {}
-        cut: dict[str, float] = {}
+        marks: dict[str, float] = {}
 
         def keep() -> None:
-            if cut:
-                # first, so that no pair has its score kept without this
-                self._store.add_scores(f"{scorer}|cut", {_ANY_PAIR: 1.0, **cut})
-                cut.clear()
+            if marks:
+                # First, so that no score is kept without its mark; that of any pair spares the others a search.
+                self._store.add_scores(_marks(scorer), {_ANY_PAIR: 1.0, **marks})
+                marks.clear()
             if unkept:
                 self._store.add_scores(scorer, unkept)
                 unkept.clear()
 
         self._progress(LABEL, 0, len(pairs))
-        kept_at = time.monotonic()
+        kept_at, cut = time.monotonic(), 0
         try:
             for part in self._scorer.score([(texts[one], texts[other]) for one, other in pairs]):
                 for place, score in part.scores.items():
                     scores[pairs[place]] = unkept[key_of(pairs[place])] = _checked(score)
-                cut.update((key_of(pairs[place]), 1.0) for place in part.cut)
-                self.cut_pairs += len(part.cut)
+                marks.update((key_of(pairs[place]), 1.0) for place in part.cut)
+                cut += len(part.cut)
                 self._progress(LABEL, len(scores), len(pairs))
-                if time.monotonic() - kept_at > _SECONDS_BETWEEN_WRITES:
+                if len(unkept) >= _KEYS_AT_ONCE or time.monotonic() - kept_at > _SECONDS_BETWEEN_WRITES:
                     keep()
                     kept_at = time.monotonic()
         finally:
             keep()
-        return scores
+        return _Scored(scores, cut)
 
     def _kept(
         self, scorer: str, pairs: Sequence[NumberedPair], key_of: Callable[[NumberedPair], str]
@@ -160,6 +169,11 @@ class PairwiseBleurt:
             by_key = {key_of(pair): pair for pair in pairs[start : start + _KEYS_AT_ONCE]}
             kept.update((by_key[key], score) for key, score in self._store.scores(scorer, list(by_key)).items())
         return kept
+
+
+def _marks(scorer: str) -> str:
+    """The name under which is kept which pairs were cut."""
+    return f"{scorer}|cut"
 
 
 def _pairs(counts: Mapping[str, int], numbers: Mapping[str, int]) -> Iterator[NumberedPair]:

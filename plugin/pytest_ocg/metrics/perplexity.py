@@ -58,7 +58,7 @@ class Perplexity:
         name = source.name if source.path is None or source.kind == "hub" else source.path.name
         return (
             f"model:{name}|version:{(source.revision or source.content or '')[:16]}|dtype:{DTYPE}"
-            "|tokens:the tokenizer's,but the first|mean:tokens,replies,templates"
+            "|tokens:all-but-first|mean:tokens,replies,templates"
         )
 
     def measure(self, replies: Replies) -> Measurement:

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from pytest_ocg.backends.base import ErrorKind, GenerationSettings, Prompt
 from pytest_ocg.backends.replay import ReplayBackend
 from pytest_ocg.errors import BackendError

@@ -65,8 +65,12 @@ def test_it_shows_the_same_as_json(folder):
     assert shown["path"] == str(folder / FILE_NAME)
     assert shown["size_bytes"] >= 1200 * 100
     assert shown["models"][0] == {
-        "model": "gemma2-9b", "replies": 2, "provenances": 2, "payload_bytes": 254,
-        "first_stored": "2026-11-01T09:30:00+00:00", "last_stored": "2026-11-03T09:30:00+00:00",
+        "model": "gemma2-9b",
+        "replies": 2,
+        "provenances": 2,
+        "payload_bytes": 254,
+        "first_stored": "2026-11-01T09:30:00+00:00",
+        "last_stored": "2026-11-03T09:30:00+00:00",
     }
     assert [model["model"] for model in shown["models"]] == ["gemma2-9b", "gpt-4o"]
 
@@ -77,12 +81,15 @@ def test_an_empty_cache_is_shown_as_empty(tmp_path):
     assert (status, said.partition(",")[0]) == (0, "0 replies by 0 models")
 
 
-@pytest.mark.parametrize(("arguments", "expected"), [
-    ([], None),
-    (["--json"], {"size_bytes": 0, "models": []}),
-    (["prune", "--all"], None),
-    (["prune", "--all", "--json"], {"deleted": 0}),
-])
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], None),
+        (["--json"], {"size_bytes": 0, "models": []}),
+        (["prune", "--all"], None),
+        (["prune", "--all", "--json"], {"deleted": 0}),
+    ],
+)
 def test_where_there_is_no_cache_none_is_made(tmp_path, arguments, expected):
     path = tmp_path / "none" / FILE_NAME
     status, said = ocg("--cache", path.parent, *arguments)
@@ -112,15 +119,18 @@ def test_a_model_name_cannot_write_to_the_terminal(tmp_path):
     assert ocg("--cache", tmp_path)[1].splitlines()[1].startswith(r"a\x1b[31mb\nc  ")
 
 
-@pytest.mark.parametrize(("choice", "deleted", "remains"), [
-    (["--model", "gpt-4o"], 1200, {"gemma2-9b": 2}),
-    (["--model", "gemma2-9b"], 2, {"gpt-4o": 1200}),
-    (["--before", "2026-11-02"], 1, {"gemma2-9b": 1, "gpt-4o": 1200}),
-    (["--before", "2026-11-03"], 1201, {"gemma2-9b": 1}),
-    (["--before", "2026-11-03", "--model", "gemma2-9b"], 1, {"gemma2-9b": 1, "gpt-4o": 1200}),
-    (["--before", "2026-11-01"], 0, ALL),
-    (["--all"], 1202, {}),
-])
+@pytest.mark.parametrize(
+    ("choice", "deleted", "remains"),
+    [
+        (["--model", "gpt-4o"], 1200, {"gemma2-9b": 2}),
+        (["--model", "gemma2-9b"], 2, {"gpt-4o": 1200}),
+        (["--before", "2026-11-02"], 1, {"gemma2-9b": 1, "gpt-4o": 1200}),
+        (["--before", "2026-11-03"], 1201, {"gemma2-9b": 1}),
+        (["--before", "2026-11-03", "--model", "gemma2-9b"], 1, {"gemma2-9b": 1, "gpt-4o": 1200}),
+        (["--before", "2026-11-01"], 0, ALL),
+        (["--all"], 1202, {}),
+    ],
+)
 def test_prune_deletes_what_was_chosen_after_saying_so(folder, choice, deleted, remains):
     status, said = ocg("prune", "--cache", folder, *choice, "--yes")
     assert status == 0
@@ -133,9 +143,17 @@ def test_prune_deletes_what_was_chosen_after_saying_so(folder, choice, deleted, 
     assert left(folder) == remains
 
 
-@pytest.mark.parametrize(("answer", "status", "remains"), [
-    ("y\n", 0, {}), ("Yes\n", 0, {}), ("n\n", 1, ALL), ("\n", 1, ALL), ("", 1, ALL), ("yesterday\n", 1, ALL),
-])
+@pytest.mark.parametrize(
+    ("answer", "status", "remains"),
+    [
+        ("y\n", 0, {}),
+        ("Yes\n", 0, {}),
+        ("n\n", 1, ALL),
+        ("\n", 1, ALL),
+        ("", 1, ALL),
+        ("yesterday\n", 1, ALL),
+    ],
+)
 def test_prune_asks_at_a_terminal_and_takes_only_a_yes(monkeypatch, capsys, folder, answer, status, remains):
     monkeypatch.setattr("sys.stdin", Terminal(answer))
     ended, said = ocg("prune", "--all", "--cache", folder)
@@ -157,14 +175,17 @@ def test_prune_without_a_terminal_needs_yes(monkeypatch, capsys, folder, stdin):
     assert left(folder) == ALL
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    ([], "needs to be told what to delete: --model NAME, --before YYYY-MM-DD, both, or --all"),
-    (["--all", "--model", "gpt-4o"], "--model NAME, --before YYYY-MM-DD, both, or --all alone"),
-    (["--before", "yesterday"], "--before: 'yesterday' is not a day; write it like 2026-01-31"),
-    (["--before", "2026-02-30"], "--before: '2026-02-30' is not a day; write it like 2026-01-31"),
-    (["--model", "gemma2-9"], "no replies by the model 'gemma2-9'; there are by 'gemma2-9b'"),
-    (["--model", "zzz"], "no replies by the model 'zzz'; there are by 'gemma2-9b', 'gpt-4o'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "needs to be told what to delete: --model NAME, --before YYYY-MM-DD, both, or --all"),
+        (["--all", "--model", "gpt-4o"], "--model NAME, --before YYYY-MM-DD, both, or --all alone"),
+        (["--before", "yesterday"], "--before: 'yesterday' is not a day; write it like 2026-01-31"),
+        (["--before", "2026-02-30"], "--before: '2026-02-30' is not a day; write it like 2026-01-31"),
+        (["--model", "gemma2-9"], "no replies by the model 'gemma2-9'; there are by 'gemma2-9b'"),
+        (["--model", "zzz"], "no replies by the model 'zzz'; there are by 'gemma2-9b', 'gpt-4o'"),
+    ],
+)
 def test_an_unclear_choice_is_an_error_and_nothing_is_deleted(capsys, folder, arguments, said):
     status, _ = ocg("prune", "--cache", folder, "--yes", *arguments)
     assert status == 2
@@ -172,10 +193,13 @@ def test_an_unclear_choice_is_an_error_and_nothing_is_deleted(capsys, folder, ar
     assert left(folder) == ALL
 
 
-@pytest.mark.parametrize("arguments", [
-    ["--cache", "{}", "--json", "prune", "--model", "gpt-4o", "--yes"],
-    ["prune", "--model", "gpt-4o", "--yes", "--json", "--cache", "{}"],
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--cache", "{}", "--json", "prune", "--model", "gpt-4o", "--yes"],
+        ["prune", "--model", "gpt-4o", "--yes", "--json", "--cache", "{}"],
+    ],
+)
 def test_prune_says_the_result_as_json_wherever_the_options_stand(folder, capsys, arguments):
     status, said = ocg(*(argument.format(folder) for argument in arguments))
     assert (status, json.loads(said)) == (0, {"path": str(folder / FILE_NAME), "deleted": 1200})

@@ -31,25 +31,31 @@ def ocg(*arguments):
 
 @pytest.mark.usefixtures("registry")
 def test_the_models_stand_in_columns_in_the_order_of_the_registry():
-    assert ocg() == (0, (
-        "name       source                backend      quantization  note\n"
-        "gemma2-9b  google/gemma-2-9b-it  huggingface  4bit\n"
-        "gpt-4o     gpt-4o-2024-08-06     openai       none          hosted\n"
-        "marco-o1   AIDC-AI/Marco-o1      huggingface  none\n"
-    ))
+    assert ocg() == (
+        0,
+        (
+            "name       source                backend      quantization  note\n"
+            "gemma2-9b  google/gemma-2-9b-it  huggingface  4bit\n"
+            "gpt-4o     gpt-4o-2024-08-06     openai       none          hosted\n"
+            "marco-o1   AIDC-AI/Marco-o1      huggingface  none\n"
+        ),
+    )
 
 
 @pytest.mark.usefixtures("registry")
-@pytest.mark.parametrize(("search", "names"), [
-    ("gemma2-9b", ["gemma2-9b"]),
-    ("GEMMA", ["gemma2-9b"]),
-    ("aidc-ai", ["marco-o1"]),
-    ("Gemma2 9B", ["gemma2-9b"]),
-    ("huggingface", ["gemma2-9b", "marco-o1"]),
-    ("hosted", ["gpt-4o"]),
-    ("4bit", ["gemma2-9b"]),
-    ("", ["gemma2-9b", "gpt-4o", "marco-o1"]),
-])
+@pytest.mark.parametrize(
+    ("search", "names"),
+    [
+        ("gemma2-9b", ["gemma2-9b"]),
+        ("GEMMA", ["gemma2-9b"]),
+        ("aidc-ai", ["marco-o1"]),
+        ("Gemma2 9B", ["gemma2-9b"]),
+        ("huggingface", ["gemma2-9b", "marco-o1"]),
+        ("hosted", ["gpt-4o"]),
+        ("4bit", ["gemma2-9b"]),
+        ("", ["gemma2-9b", "gpt-4o", "marco-o1"]),
+    ],
+)
 def test_a_search_looks_in_every_column_whatever_the_case(search, names):
     status, said = ocg(search)
     assert status == 0

@@ -25,8 +25,15 @@ from pytest_ocg.metrics.base import (
         ({(0, "cs001"): (100.0, 1), (1, "cs001"): (100.0, 4)}, 62.5),
         ({(0, "cs001"): (100.0, 1), (1, "cs001"): (0.0, 9), (5, "cs001"): (0.0, 0)}, 50.0),
     ],
-    ids=["none", "counts nothing", "one", "zero is a value", "within a template replies weigh", "templates weigh equal",
-         "an empty template has no weight"],
+    ids=[
+        "none",
+        "counts nothing",
+        "one",
+        "zero is a value",
+        "within a template replies weigh",
+        "templates weigh equal",
+        "an empty template has no weight",
+    ],
 )
 def test_sets_are_pooled_within_a_template_and_templates_are_averaged(statistics, expected):
     made = {key: SetStatistic(*values) for key, values in statistics.items()}
@@ -40,8 +47,11 @@ def test_template_averages_come_in_template_order_and_leave_out_templates_withou
 
 def test_an_average_is_the_same_to_the_last_bit_in_any_order():
     rng = random.Random(0)
-    rows = [((template, f"cs{number:03d}"), SetStatistic(rng.random() * 100, 1))
-            for template in range(6) for number in range(192)]
+    rows = [
+        ((template, f"cs{number:03d}"), SetStatistic(rng.random() * 100, 1))
+        for template in range(6)
+        for number in range(192)
+    ]
     once = average_over_templates(dict(rows))
     rng.shuffle(rows)
     assert average_over_templates(dict(rows)) == once

@@ -119,7 +119,7 @@ def test_a_pickle_that_is_allowed_still_cannot_run_code(folder):
 
     (folder / "model.safetensors").unlink()
     torch.save({"classifier.bias": _Ran(folder / "ran")}, folder / "pytorch_model.bin")
-    with pytest.raises(ModelError, match="BLEURT model 'tiny' cannot be loaded: .*[Ww]eights"):
+    with pytest.raises(ModelError, match=r"BLEURT model 'tiny' cannot be loaded: .*[Ww]eights"):
         load(folder, allow_pickle=True)
     assert not (folder / "ran").exists()
 

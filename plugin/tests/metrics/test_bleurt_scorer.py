@@ -10,7 +10,7 @@ import pytest
 from pytest_ocg.backends import hub
 from pytest_ocg.errors import MetricError, ModelError
 from pytest_ocg.metrics import bleurt_scorer
-from pytest_ocg.metrics.bleurt_scorer import BleurtScorer, check_meaning
+from pytest_ocg.metrics.bleurt_scorer import BleurtScorer
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "bleurt"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))
@@ -75,9 +75,10 @@ def test_batches_hold_pairs_of_like_length_longest_first_and_about_as_many_token
     assert max(sizes) > 20
 
 
-def test_an_asked_for_batch_size_is_in_pairs(batches):
+def test_an_asked_for_batch_size_is_the_most_pairs_of_a_batch(batches):
     scored(scorer_of(batch_size=9), PAIRS)
-    assert {size for size, _ in batches} <= {9, len(PAIRS) % 9}
+    assert max(size for size, _ in batches) == 9
+    assert batches[0] == (4, 512)
 
 
 @pytest.mark.parametrize("batch_size", [None, 8])
@@ -104,9 +105,7 @@ def test_a_single_pair_that_does_not_fit_is_said_with_the_way_out(monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(bleurt_scorer, "score_encoded", out_of_memory)
-    with pytest.raises(
-        MetricError, match="out of memory on cpu with a single pair; pass --ocg-device cpu, or use a sma"
-    ):
+    with pytest.raises(ModelError, match="on cpu: out of memory with a single pair; use a smaller checkpoint such as"):
         scored(scorer_of(), SHORT)
 
 
@@ -156,13 +155,13 @@ def test_the_identity_has_the_content_and_not_the_place_of_the_checkpoint(copied
     name, content, *rest = scorer_of().identity().split("|")
     assert (name, rest) == ("model:bleurt", ["dtype:float32", "max_tokens:512", "recipe:1"])
     (copied / "spm.model").write_bytes(b"other")
-    assert content.startswith("content:")
+    assert content.startswith("version:")
     assert scorer_of(copied).identity().split("|")[1] != content
 
 
 def test_the_identity_of_a_hub_checkpoint_has_its_commit(monkeypatch):
     monkeypatch.setattr(hub, "look_up", lambda name, revision: ("c" * 40, ["model.safetensors"]))
-    expected = f"model:lucadiliello/BLEURT-20|revision:{'c' * 40}|dtype:float32|max_tokens:512|recipe:1"
+    expected = f"model:lucadiliello/BLEURT-20|version:{'c' * 16}|dtype:float32|max_tokens:512|recipe:1"
     assert BleurtScorer("BLEURT-20").identity() == expected
 
 
@@ -172,7 +171,7 @@ def test_pickles_on_the_hub_are_refused_with_the_option_that_allows_them(monkeyp
         ModelError, match=r"'lucadiliello/BLEURT-20': its weights are pickles .* pass --ocg-allow-pickle"
     ):
         BleurtScorer("BLEURT-20").identity()
-    assert "revision:cc" in BleurtScorer("BLEURT-20", allow_pickle=True).identity()
+    assert "version:cc" in BleurtScorer("BLEURT-20", allow_pickle=True).identity()
 
 
 def test_pickles_in_a_folder_are_refused_before_anything_is_read(copied):
@@ -186,9 +185,7 @@ def test_a_checkpoint_that_is_not_there_offline_is_a_model_error(tmp_path, monke
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(
-        ModelError, match=r"'lucadiliello/BLEURT-20' is not in the local hub cache and the hub cannot be"
-    ):
+    with pytest.raises(ModelError, match=r"'lucadiliello/BLEURT-20' is not in the local hub cache and the hub can"):
         scored(BleurtScorer("BLEURT-20"), SHORT)
 
 
@@ -196,45 +193,9 @@ def test_a_checkpoint_that_scores_nonsense_is_refused_and_not_kept():
     scorer = scorer_of(checks_meaning=True)
     for _ in range(2):
         with pytest.raises(
-            MetricError, match=r"scores identical texts 1\.\d{3} and unrelated ones 1\.\d{3}, which should be"
+            MetricError, match=r"identical texts 1\.\d+ and 1\.\d+, unrelated ones 1\.\d+ and 1\.\d+, which"
         ):
             scored(scorer, SHORT)
-
-
-def meaning(alike: float, unalike: float, published: float = 0.793):
-    """A scorer that gives identical, unrelated and paraphrased texts these scores."""
-
-    def score(pairs):
-        return [alike if one == other else published if "random" in one else unalike for one, other in pairs]
-
-    return score
-
-
-@pytest.mark.parametrize(("alike", "unalike"), [(0.98, 0.2), (1.03, -0.3), (0.5, 0.2)])
-def test_a_checkpoint_whose_scores_mean_something_passes(alike, unalike):
-    check_meaning("mine", meaning(alike, unalike))
-
-
-@pytest.mark.parametrize(
-    ("alike", "unalike"),
-    [(0.5, 0.21), (0.2, 0.98), (0.4, 0.4), (float("nan"), 0.2), (0.98, float("nan"))],
-)
-def test_a_checkpoint_whose_scores_mean_nothing_is_refused(alike, unalike):
-    with pytest.raises(
-        MetricError, match="BLEURT model 'mine' scores identical texts .* not those of a trained BLEURT-20"
-    ):
-        check_meaning("mine", meaning(alike, unalike))
-
-
-@pytest.mark.parametrize(
-    ("name", "published"), [("lucadiliello/BLEURT-20", 0.7930182), ("lucadiliello/bleurt-20-d12", 0.8080050)]
-)
-def test_a_known_checkpoint_must_score_as_its_model_card_says(name, published):
-    check_meaning(name, meaning(0.98, 0.2, published))
-    for wrong in (published + 0.02, published - 0.02, float("nan")):
-        with pytest.raises(MetricError, match=r"where its model card says 0\.(793|808)0: .* download it anew"):
-            check_meaning(name, meaning(0.98, 0.2, wrong))
-    check_meaning("somebody/BLEURT-20", meaning(0.98, 0.2, 0.1))
 
 
 @pytest.mark.slow

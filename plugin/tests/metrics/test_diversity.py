@@ -83,8 +83,12 @@ def test_diverse_rate_averages_sets_whatever_their_size():
 
 @pytest.mark.parametrize(
     ("metric", "reason"),
-    [(Distinct(), "no reply has 2 words"), (PooledDistinct(), "no reply has 2 words"), (DiverseRate(), "no replies"),
-     (Distinct(3), "no reply has 3 words")],
+    [
+        (Distinct(), "no reply has 2 words"),
+        (PooledDistinct(), "no reply has 2 words"),
+        (DiverseRate(), "no replies"),
+        (Distinct(3), "no reply has 3 words"),
+    ],
 )
 @pytest.mark.parametrize("replies", [{}, {(0, "a"): []}])
 def test_without_replies_there_is_no_value_but_a_reason(metric, reason, replies):
@@ -103,8 +107,11 @@ def test_one_word_replies_have_a_diverse_rate_but_no_distinct():
 @pytest.mark.parametrize("metric", [Distinct(), PooledDistinct(), DiverseRate()])
 def test_the_order_of_replies_and_sets_changes_nothing(metric):
     rng = random.Random(0)
-    replies = {(template, f"cs{number}"): [" ".join(rng.choices("abcdefg", k=rng.randrange(9))) for _ in range(24)]
-               for template in range(3) for number in range(5)}
+    replies = {
+        (template, f"cs{number}"): [" ".join(rng.choices("abcdefg", k=rng.randrange(9))) for _ in range(24)]
+        for template in range(3)
+        for number in range(5)
+    }
     turned = {key: rng.sample(replies[key], 24) for key in reversed(replies)}
     assert metric.measure(turned).score == metric.measure(replies).score
 
@@ -118,8 +125,11 @@ def test_on_real_replies_only_distinct_per_word_lands_where_the_paper_does(gold_
     for model in {row["model"] for row in gold_rows}:
         texts = [row["sentence"] for row in gold_rows if row["model"] == model]
         replies = {(0, str(number)): [text] for number, text in enumerate(texts)}
-        per_bigram = [value * len(text.split()) / (len(text.split()) - 1)
-                      for text in texts if (value := distinct(text, 2)) is not None]
+        per_bigram = [
+            value * len(text.split()) / (len(text.split()) - 1)
+            for text in texts
+            if (value := distinct(text, 2)) is not None
+        ]
         assert 90 < Distinct().measure(replies).score.value < 95
         assert PooledDistinct().measure(replies).score.value < 85
         assert 100 * sum(per_bigram) / len(per_bigram) > 99

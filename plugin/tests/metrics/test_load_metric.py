@@ -50,7 +50,10 @@ def test_importing_the_metrics_imports_nothing_heavy():
         "sys.exit(', '.join(sorted({'numpy', 'sacrebleu', 'torch', 'spacy', 'transformers'} & set(sys.modules))) or 0)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True, text=True, check=False,
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -27,8 +27,19 @@ def values(verdicts):
         ({(0, "a"): (30, 30, 0), (0, "b"): (10, 0, 0)}, (75.0, 0.0, 0.0)),
         ({(0, "a"): (10, 10, 10), (1, "a"): (40, 0, 0)}, (50.0, 50.0, 100.0)),
     ],
-    ids=["one reply for all orders", "half", "all", "one reply", "nothing covered", "only errors", "nothing run",
-         "a set of errors weighs nothing", "sets pool", "replies weigh in a template", "templates weigh equal"],
+    ids=[
+        "one reply for all orders",
+        "half",
+        "all",
+        "one reply",
+        "nothing covered",
+        "only errors",
+        "nothing run",
+        "a set of errors weighs nothing",
+        "sets pool",
+        "replies weigh in a template",
+        "templates weigh equal",
+    ],
 )
 def test_coverages_are_shares_of_replies_and_the_ordered_rate_is_their_ratio(verdicts, expected):
     assert values(verdicts) == pytest.approx(expected)
@@ -60,8 +71,9 @@ def test_the_ordered_rate_of_two_coverages(ordered, unordered, expected):
 
 
 def test_the_statistics_give_the_coverages_again():
-    verdicts = {(template, name): SetVerdict(24, 20 - template, 3 * template)
-                for template in range(6) for name in "abc"}
+    verdicts = {
+        (template, name): SetVerdict(24, 20 - template, 3 * template) for template in range(6) for name in "abc"
+    }
     result = measure_order(verdicts, matcher="m")
     assert average_over_templates(result.coverage_unordered.statistics) == result.coverage_unordered.score.value
     assert average_over_templates(result.coverage_ordered.statistics) == result.coverage_ordered.score.value

@@ -73,7 +73,8 @@ def test_sets_are_averaged_within_templates_and_templates_with_equal_weight():
     replies = {(0, "a"): same, (0, "b"): other, (0, "c"): other, (0, "d"): other, (3, "a"): same, (3, "b"): ["Dogs"]}
     result = PairwiseBleu().measure(replies)
     assert {template: (score.value, score.count) for template, score in result.by_template.items()} == {
-        0: (25.0, 4), 3: (100.0, 1)
+        0: (25.0, 4),
+        3: (100.0, 1),
     }
     assert (result.score.value, result.score.count) == (62.5, 5)
     assert average_over_templates(result.statistics) == 62.5
@@ -89,8 +90,34 @@ def test_both_directions_of_a_pair_count():
 
 TRICKY = st.text(alphabet="aB .,-&;<>09'\n\t\r\x0b\x1c\x85\u00a0\u2003\u2028\x00\U0001f415\ud800%s", max_size=25)
 PIECES = st.lists(
-    st.sampled_from(["the", "The", "dog", "dogs", "3.5", "1,000", "2-year", "U.S.", "...", ".", ",.", "-", "--", "a-b",
-                     "&quot;", "&amp;lt;", "<skipped>", "-<skipped>", "(a)", "it's", "9-", "-9", ".5", "5."]),
+    st.sampled_from(
+        [
+            "the",
+            "The",
+            "dog",
+            "dogs",
+            "3.5",
+            "1,000",
+            "2-year",
+            "U.S.",
+            "...",
+            ".",
+            ",.",
+            "-",
+            "--",
+            "a-b",
+            "&quot;",
+            "&amp;lt;",
+            "<skipped>",
+            "-<skipped>",
+            "(a)",
+            "it's",
+            "9-",
+            "-9",
+            ".5",
+            "5.",
+        ]
+    ),
     max_size=14,
 ).map(" ".join)
 ANY = st.text(max_size=30)
@@ -121,12 +148,10 @@ def test_pbleu_equals_the_loop_on_groups_of_24_real_replies(gold_rows):
     groups = sorted(by_set.values())
     replies = {}
     for number in range(6):
-        neighbours = [text for group in groups[number * 20:number * 20 + 5] for text in group]
+        neighbours = [text for group in groups[number * 20 : number * 20 + 5] for text in group]
         replies[0, f"real{number}"] = neighbours[:24]
         base = [text.split() for text in groups[number]]
-        replies[1, f"shuffled{number}"] = [
-            " ".join(rng.sample(words, len(words))) for words in rng.choices(base, k=24)
-        ]
+        replies[1, f"shuffled{number}"] = [" ".join(rng.sample(words, len(words))) for words in rng.choices(base, k=24)]
     statistics = PairwiseBleu().measure(replies).statistics
     assert len(statistics) == 12
     for key, texts in replies.items():
@@ -143,8 +168,14 @@ def test_the_formula_equals_sacrebleus_own_on_every_small_count():
         for matches in product(*(range(min(max(hypothesis - n, 0), max(reference - n, 0)) + 1) for n in range(4)))
     ]
     theirs = [
-        BLEU.compute_bleu(list(matches), [max(hypothesis - n, 0) for n in range(4)], hypothesis, reference,
-                          smooth_method="exp", effective_order=True).score
+        BLEU.compute_bleu(
+            list(matches),
+            [max(hypothesis - n, 0) for n in range(4)],
+            hypothesis,
+            reference,
+            smooth_method="exp",
+            effective_order=True,
+        ).score
         for matches, hypothesis, reference in rows
     ]
     ours = sentence_scores(
@@ -159,8 +190,11 @@ def test_the_formula_equals_sacrebleus_own_on_every_small_count():
 def test_shuffling_replies_and_sets_changes_nothing_to_the_last_bit():
     rng = random.Random(1)
     words = ["a", "the", "dog", "man", "catches", "throws", "frisbee", "park", "in", "with"]
-    replies = {(template, f"cs{number}"): [" ".join(rng.choices(words, k=rng.randrange(1, 15))) for _ in range(24)]
-               for template in range(2) for number in range(4)}
+    replies = {
+        (template, f"cs{number}"): [" ".join(rng.choices(words, k=rng.randrange(1, 15))) for _ in range(24)]
+        for template in range(2)
+        for number in range(4)
+    }
     turned = {key: rng.sample(replies[key], 24) for key in reversed(replies)}
     first, second = PairwiseBleu().measure(replies), PairwiseBleu().measure(turned)
     assert second.score == first.score

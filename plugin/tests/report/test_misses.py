@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from pytest_ocg.report.misses import shown_misses
 
 

@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+
 from pytest_ocg.report import table
 
 
