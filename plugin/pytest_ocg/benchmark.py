@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from pytest_ocg.backends import open_backend
 from pytest_ocg.backends.base import Backend
 from pytest_ocg.cache import Cache, default_cache_directory
+from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.models import ModelSpec
 from pytest_ocg.options import Options
 from pytest_ocg.plan import Plan, make_plan
@@ -59,6 +61,23 @@ class Benchmark:
     def open_cache(self) -> Cache:
         """The reply cache; raises CacheError where its folder cannot be used."""
         return Cache.open(self.options.cache or default_cache_directory(), self.notice)
+
+    @contextmanager
+    def scoring(self, progress: Callable[[str, int, int], None]) -> Iterator[ScoringContext]:
+        """What scoring models are opened with, while the cache that keeps their scores is open."""
+        options = self.options
+        with self.open_cache() as store:
+            yield ScoringContext(
+                store=store,
+                perplexity_model=options.perplexity_model,
+                bleurt_model=options.bleurt_model,
+                device=options.device,
+                batch_size=options.batch_size,
+                trust_remote_code=options.trust_remote_code,
+                allow_pickle=options.allow_pickle,
+                progress=progress,
+                notice=self.notice,
+            )
 
     def check(self) -> None:
         """Find out, before anything is generated, whether models can be had, replies judged and kept, limits applied.

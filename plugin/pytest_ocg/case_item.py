@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 import pytest
@@ -28,7 +28,7 @@ class CaseItem(pytest.Function):
 
     def setup(self) -> None:
         """Fill in the arguments as the fixtures of the same names do."""
-        case = self.callspec.params["ocg_case"]
+        case: Any = self.callspec.params["ocg_case"]
         self.funcargs["ocg_case"] = case
         if "ocg_generation" in self.fixturenames:
             self.funcargs["ocg_generation"] = self.config.stash[EXECUTION].judged(self, case)

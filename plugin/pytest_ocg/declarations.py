@@ -79,9 +79,20 @@ DECLARATIONS: tuple[Declaration, ...] = (
     Declaration(
         "metrics",
         values.names,
-        "cheap",
-        "cheap (everything that needs no scoring model), all, or a list of metric names",
+        "auto",
+        "cheap (all that need no scoring model), all (pBLEURT and perplexity as well), auto (all where there is a CUDA "
+        "device, else cheap), or a list of metric names",
         "LIST",
+    ),
+    Declaration(
+        "perplexity-model", str, "gpt2-xl", "what perplexity is measured with: any causal language model", "NAME"
+    ),
+    Declaration(
+        "bleurt-model",
+        str,
+        "BLEURT-20",
+        "what pBLEURT is measured with: BLEURT-20, -D12, -D6, -D3, or a folder",
+        "NAME",
     ),
     Declaration(
         "backend", values.choice("auto", "huggingface", "openai", "replay"), "auto", "where replies come from", "NAME"

@@ -81,10 +81,14 @@ class Execution:
             user_properties=[*item.user_properties, (VERDICT_PROPERTY, verdict)],
         )
 
-    def pytest_unconfigure(self) -> None:
-        """Give back the model and the cache."""
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Give back the model, whose memory a scoring model may need."""
         if self._runner is not None:
             self._runner.close()
+
+    def pytest_unconfigure(self) -> None:
+        """Give back the cache."""
         if self._cache is not None:
             self._cache.close()
 

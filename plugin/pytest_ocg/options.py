@@ -28,6 +28,8 @@ class Options:
     shots: int
     matcher: str
     metrics: tuple[str, ...]
+    perplexity_model: str
+    bleurt_model: str
     backend: Literal["auto", "huggingface", "openai", "replay"]
     base_url: str | None
     outputs: Path | None

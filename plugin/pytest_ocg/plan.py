@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pytest_ocg.backends.base import GenerationSettings, Prompt
+from pytest_ocg.backends.devices import automatic_device
 from pytest_ocg.cases import Case, expand_cases
 from pytest_ocg.concepts import ConceptSet, Dataset, load_dataset, sample_sets
+from pytest_ocg.metrics import CHEAP_METRICS, choose_metrics
 from pytest_ocg.models import ModelSpec, id_names, load_registry, resolve_model
 from pytest_ocg.options import Options
 from pytest_ocg.prompts import Templates, build_prompt, load_templates
@@ -18,13 +20,14 @@ DEFAULT_MAX_NEW_TOKENS = 128
 
 @dataclass(frozen=True)
 class Plan:
-    """The models, concept sets and templates of a run; `specs` is keyed by the name that stands in case ids."""
+    """What will be run; `specs` is keyed by the name that stands in case ids, `metrics` are beyond the coverages."""
 
     options: Options
     dataset: Dataset
     sets: tuple[ConceptSet, ...]
     templates: Templates
     specs: Mapping[str, ModelSpec]
+    metrics: tuple[str, ...] = CHEAP_METRICS
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -61,14 +64,15 @@ class Plan:
 def make_plan(options: Options, extra_models: Mapping[str, ModelSpec]) -> Plan:
     """The plan for these options; `extra_models` adds to the shipped registry.
 
-    Raises OptionError, ConceptError, TemplateError or ModelError, before anything is generated.
+    Raises OptionError, ConceptError, TemplateError, ModelError or MetricError, before anything is generated.
     """
     registry = {**load_registry(), **extra_models}
     specs = [_spec(name, options, registry) for name in options.models]
     dataset = load_dataset(options.concepts, revision=options.concepts_revision)
     sample = options.sets
     sets = dataset.sets if sample is None else sample_sets(dataset.sets, sample.number, sample.seed)
-    return Plan(options, dataset, sets, load_templates(), dict(zip(id_names(specs), specs, strict=True)))
+    metrics = choose_metrics(options.metrics, has_gpu=automatic_device() == "cuda")
+    return Plan(options, dataset, sets, load_templates(), dict(zip(id_names(specs), specs, strict=True)), metrics)
 
 
 def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> ModelSpec:
@@ -79,4 +83,4 @@ def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> Mod
     spec = resolve_model(name, registry)
     if options.backend != "auto":
         spec = replace(spec, backend=options.backend)
-    return replace(spec, base_url=options.base_url) if options.base_url else spec
+    return replace(spec, backend="openai", base_url=options.base_url) if options.base_url else spec

@@ -11,6 +11,8 @@ import pytest
 
 from pytest_ocg.cases import Batch
 
+SECONDS_BETWEEN_NOTES = 10
+
 
 def clock(seconds: float) -> str:
     """A span as people write it: `0:07`, `12:30`, `3:05:00`."""
@@ -29,6 +31,7 @@ class Progress:
         self._generated: Counter[str] = Counter()
         self._first: dict[str, float] = {}
         self._shown = 0
+        self._scored_told = 0.0
 
     def expect(self, selected: Mapping[str, int]) -> None:
         """How many cases of each model will be judged."""
@@ -61,6 +64,21 @@ class Progress:
         reporter: pytest.TerminalReporter | None = self._config.pluginmanager.get_plugin("terminalreporter")
         return reporter
 
+    def scored(self, label: str, done: int, total: int) -> None:
+        """Texts or pairs have been scored; told at the start, every few seconds, and at the end."""
+        reporter, now = self._reporter(), time.monotonic()
+        if reporter is None or reporter.verbosity < 0:
+            return
+        if done == 0:
+            self._first[label] = self._scored_told = now
+            reporter.ensure_newline()
+            reporter.write_line(f"{label}: {total:,} to score")
+        elif done == total or now - self._scored_told > SECONDS_BETWEEN_NOTES:
+            self._scored_told = now
+            rate = done / max(now - self._first.get(label, now), 1e-9)
+            left = clock((total - done) / rate)
+            reporter.write_line(f"{label}: {done:,} of {total:,}, {rate:.1f} a second, {left} left")
+
     def _line(self, model: str) -> str:
         done, total = self._done[model], self._total[model]
         parts = [f"{model}: {done:,} of {total:,}"]
@@ -87,4 +105,4 @@ class Progress:
 
 
 def _is_live(reporter: pytest.TerminalReporter) -> bool:
-    return reporter.isatty and reporter.verbosity == 0
+    return bool(reporter.isatty) and reporter.verbosity == 0

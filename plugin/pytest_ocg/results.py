@@ -7,7 +7,7 @@ import json
 import os
 import platform
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -18,6 +18,7 @@ from pytest_ocg import gate
 from pytest_ocg.benchmark import Benchmark
 from pytest_ocg.coverage import matcher_signature
 from pytest_ocg.errors import OcgError, ResultsError
+from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.plan import Plan
 from pytest_ocg.record import read_record
 from pytest_ocg.summary import Entry, add_deltas, entry_of, summarise_row
@@ -59,8 +60,16 @@ class Finished:
     exit_status: int
 
 
-def summarise(plan: Plan, identities: Mapping[str, Mapping[str, Any]], gathered: Gathered) -> dict[str, Any]:
-    """The content of `results.json` (schema 1); rows in the plan's order, numbers the same however tests were spread."""
+def summarise(
+    plan: Plan,
+    identities: Mapping[str, Mapping[str, Any]],
+    gathered: Gathered,
+    scoring: ScoringContext | None,
+) -> dict[str, Any]:
+    """The content of `results.json` (schema 1): rows in the plan's order, numbers however tests were spread.
+
+    Without `scoring`, what needs a scoring model is not computed.
+    """
     options = plan.options
     entries: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
     planned: Counter[tuple[str, str]] = Counter()
@@ -85,7 +94,8 @@ def summarise(plan: Plan, identities: Mapping[str, Mapping[str, Any]], gathered:
                 planned=planned[model, condition],
                 selected=selected[model, condition],
                 matcher=matcher,
-                metrics=options.metrics,
+                metrics=plan.metrics,
+                scoring=scoring,
                 provenances=gathered.provenances,
             ),
         }
@@ -128,13 +138,17 @@ def summarise(plan: Plan, identities: Mapping[str, Mapping[str, Any]], gathered:
     }
 
 
-def finish(benchmark: Benchmark, gathered: Gathered, exitstatus: int) -> Finished:
+def finish(
+    benchmark: Benchmark, gathered: Gathered, exitstatus: int, progress: Callable[[str, int, int], None]
+) -> Finished:
     """Sum up, write the files, judge by thresholds; what fails here is told, and nothing gathered is lost by it.
 
-    A run that is not complete goes into the subfolder `partial`, so that it never takes the place of a full one.
+    `progress` hears how far scoring models are: label, done, total. A run that is not complete goes into the subfolder
+    `partial`, so that it never takes the place of a full one.
     """
     options, problems = benchmark.options, list[str]()
-    results = summarise(benchmark.plan, benchmark.identities, gathered)
+    with benchmark.scoring(progress) as scoring:
+        results = summarise(benchmark.plan, benchmark.identities, gathered, scoring if gathered.cut is None else None)
     results["run"]["command_line"] = list(benchmark.config.invocation_params.args)
     lines = tuple(gathered.lines[case.id] for case in benchmark.plan.cases if case.id in gathered.lines)
     written: list[Path] = []

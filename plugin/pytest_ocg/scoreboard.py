@@ -77,7 +77,7 @@ class Scoreboard:
             cut=_cut(session, exitstatus),
             only_misses=self._only_misses,
         )
-        self._finished = finish(self._benchmark, gathered, exitstatus)
+        self._finished = finish(self._benchmark, gathered, exitstatus, self._progress.scored)
         session.exitstatus = self._finished.exit_status
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.metrics import CHEAP_METRICS, ORDER_METRICS, load_metric
-from pytest_ocg.metrics.base import Measurement, Score, average
+from pytest_ocg.errors import OcgError
+from pytest_ocg.metrics import MODEL_METRICS, ORDER_METRICS, load_metric, open_model_metric
+from pytest_ocg.metrics.base import Measurement, Replies, average
+from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.metrics.diversity import diverse_rate
 from pytest_ocg.metrics.order import SetVerdict, measure_order, ordered_rate
 
-MODEL_METRICS = ("pbleurt", "perplexity")
 TABLE_METRICS = (*ORDER_METRICS, "pbleu", "pbleurt", "distinct2", "distinct2_pooled", "diverse_rate", "perplexity")
-NOT_MEASURED = "needs a scoring model; this version computes what needs none"
-NOT_ASKED = "not asked for; --ocg-metrics cheap computes it"
+NOT_ASKED = "not asked for; --ocg-metrics all computes it"
+CUT = "the run was cut, so no scoring model was loaded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,15 @@ def summarise_row(
     selected: int,
     matcher: str,
     metrics: Sequence[str],
+    scoring: ScoringContext | None,
     provenances: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Counts and metrics of one model and condition (SPEC section 4); errors enter no metric."""
+    """Counts and metrics of one model and condition (SPEC section 4); errors enter no metric.
+
+    `metrics` are those beyond the coverages. Without `scoring`, what needs a scoring model is not computed.
+    """
     scored = [entry for entry in entries if entry.reply is not None]
-    measured = _measure(scored, matcher, metrics)
+    measured = _measure(scored, matcher, metrics, scoring)
     sources = Counter(entry.made_by for entry in entries)
     return {
         "counts": _counts(entries, planned, selected),
@@ -111,20 +116,22 @@ class _Measured:
     by_template: dict[str, dict[str, float | None]]
 
 
-def _measure(scored: Sequence[Entry], matcher: str, wanted: Sequence[str]) -> _Measured:
+def _measure(scored: Sequence[Entry], matcher: str, wanted: Sequence[str], scoring: ScoringContext | None) -> _Measured:
     replies: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
     for entry in scored:
         replies[entry.template, entry.set_id].append(entry.reply or "")
     order = measure_order(_verdicts(scored), matcher=matcher)
     measured: dict[str, Measurement] = {name: getattr(order, name) for name in ORDER_METRICS}
-    chosen = CHEAP_METRICS if "cheap" in wanted or "all" in wanted else tuple(wanted)
-    for name in chosen:
-        if name not in measured and name not in MODEL_METRICS:
-            measured[name] = load_metric(name).measure(replies)
+    reasons: dict[str, str] = {}
+    for name in wanted:
+        try:
+            measured[name] = _measurement(name, replies, scoring)
+        except OcgError as error:
+            reasons[name] = str(error)
     metrics = {
-        name: plain_score(measured[name].score)
+        name: plain_measurement(measured[name])
         if name in measured
-        else {"value": None, "n": 0, "signature": None, "reason": NOT_MEASURED if name in MODEL_METRICS else NOT_ASKED}
+        else {"value": None, "n": 0, "signature": None, "reason": reasons.get(name, NOT_ASKED)}
         for name in (*TABLE_METRICS, *(name for name in measured if name not in TABLE_METRICS))
     }
     templates = sorted({template for measurement in measured.values() for template in measurement.by_template})
@@ -139,9 +146,25 @@ def _measure(scored: Sequence[Entry], matcher: str, wanted: Sequence[str]) -> _M
     return _Measured(metrics, by_template)
 
 
-def plain_score(score: Score) -> dict[str, Any]:
-    """A score as it stands in `results.json`."""
-    return {"value": score.value, "n": score.count, "signature": score.signature, "reason": score.reason or None}
+def _measurement(name: str, replies: Replies, scoring: ScoringContext | None) -> Measurement:
+    if name not in MODEL_METRICS:
+        return load_metric(name).measure(replies)
+    if scoring is None:
+        raise OcgError(CUT)
+    return open_model_metric(name, scoring).measure(replies)
+
+
+def plain_measurement(measurement: Measurement) -> dict[str, Any]:
+    """A measurement as it stands in `results.json`, without its statistics."""
+    score = measurement.score
+    return {
+        "value": score.value,
+        "n": score.count,
+        "signature": score.signature,
+        "reason": score.reason or None,
+        "left_out": measurement.left_out,
+        "cut": measurement.cut,
+    }
 
 
 def _verdicts(scored: Iterable[Entry]) -> dict[tuple[int, str], SetVerdict]:

@@ -19,7 +19,7 @@ def test_without_options_the_defaults_hold(pytester):
     read = options(pytester, "--model", "gemma2-9b")
     assert read.models == ("gemma2-9b",)
     assert (read.concepts, read.sets, read.templates) == ("commongen-lite", None, (0, 1, 2, 3, 4, 5))
-    assert (read.conditions, read.shots, read.matcher, read.metrics) == (("ordered",), 0, "inflection", ("cheap",))
+    assert (read.conditions, read.shots, read.matcher, read.metrics) == (("ordered",), 0, "inflection", ("auto",))
     assert (read.backend, read.quantization, read.batch_size, read.max_new_tokens) == ("auto", None, None, None)
     assert (read.gate, read.show_misses, read.refresh, read.output) == ("auto", 5, False, Path("ocg-results"))
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pytest_ocg.metrics import CHEAP_METRICS, MODEL_METRICS
 from pytest_ocg.summary import Entry, add_deltas, summarise_row
 
 
@@ -14,7 +15,7 @@ def error(kind="timeout", **more):
     return entry(reply=None, covered=False, in_order=False, error=kind, **more)
 
 
-def summed(*entries, planned=None, selected=None, metrics=("cheap",)):
+def summed(*entries, planned=None, selected=None, metrics=CHEAP_METRICS):
     count = len(entries)
     return summarise_row(
         entries,
@@ -22,6 +23,7 @@ def summed(*entries, planned=None, selected=None, metrics=("cheap",)):
         selected=count if selected is None else selected,
         matcher="inflection|x",
         metrics=metrics,
+        scoring=None,
         provenances={"m1": {"source": "here"}},
     )
 
@@ -70,9 +72,10 @@ def test_without_a_scored_reply_every_metric_is_absent_with_a_reason():
 
 def test_what_needs_a_scoring_model_or_was_not_asked_for_is_absent_and_says_so():
     row = summed(entry(), metrics=("pbleu",))
-    assert row["metrics"]["diverse_rate"]["reason"] == "not asked for; --ocg-metrics cheap computes it"
-    assert "scoring model" in row["metrics"]["perplexity"]["reason"]
+    assert row["metrics"]["diverse_rate"]["reason"] == "not asked for; --ocg-metrics all computes it"
     assert value(row, "coverage_ordered") == 100
+    cut = summed(entry(), metrics=MODEL_METRICS)
+    assert cut["metrics"]["perplexity"]["reason"] == "the run was cut, so no scoring model was loaded"
 
 
 def test_patterns_have_their_own_coverage_but_the_diverse_rate_of_their_whole_sets():

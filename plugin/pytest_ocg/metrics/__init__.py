@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from pytest_ocg.errors import MetricError
 from pytest_ocg.metrics.base import Metric
+
+if TYPE_CHECKING:
+    from pytest_ocg.metrics.context import ScoringContext
 
 ORDER_METRICS = ("coverage_unordered", "coverage_ordered", "ordered_rate")
 """What every run has from its verdicts alone (`metrics.order`), in the order of the paper's tables."""
 
 CHEAP_METRICS = ("pbleu", "distinct2", "distinct2_pooled", "diverse_rate")
 """What needs replies but no model, in the order of the paper's tables."""
+
+MODEL_METRICS = ("pbleurt", "perplexity")
+"""What needs a scoring model, in the order of the paper's tables."""
+
+MODEL_METRIC_PATHS: Mapping[str, str] = MappingProxyType(
+    {
+        "pbleurt": "pytest_ocg.metrics.pbleurt:open_pbleurt",
+        "perplexity": "pytest_ocg.metrics.perplexity:open_perplexity",
+    }
+)
 
 METRIC_PATHS: Mapping[str, str] = MappingProxyType(
     {
@@ -36,6 +49,31 @@ def load_metric(name: str, paths: Mapping[str, str] = METRIC_PATHS) -> Metric:
         raise MetricError(_unknown(name, paths))
     module, _, factory = paths[name].partition(":")
     return cast("Callable[[], Metric]", getattr(import_module(module), factory))()
+
+
+def open_model_metric(name: str, context: ScoringContext) -> Metric:
+    """The metric called `name`, one of MODEL_METRICS, whose model is loaded at the first text without a kept score."""
+    module, _, factory = MODEL_METRIC_PATHS[name].partition(":")
+    return cast("Callable[[ScoringContext], Metric]", getattr(import_module(module), factory))(context)
+
+
+def choose_metrics(wanted: Sequence[str], *, has_gpu: bool) -> tuple[str, ...]:
+    """The metrics that `--ocg-metrics` stands for, beyond those that every run has.
+
+    `cheap` is all that need no model, `all` those that do as well, `auto` all where there is a GPU and cheap where not.
+    Raises MetricError for an unknown name, with the nearest ones.
+    """
+    groups: dict[str, tuple[str, ...]] = {
+        "cheap": CHEAP_METRICS,
+        "all": (*CHEAP_METRICS, *MODEL_METRICS),
+        **dict.fromkeys(ORDER_METRICS, ()),
+    }
+    groups["auto"] = groups["all" if has_gpu else "cheap"]
+    groups.update({name: (name,) for name in (*METRIC_PATHS, *MODEL_METRIC_PATHS)})
+    for name in wanted:
+        if name not in groups:
+            raise MetricError(_unknown(name, {**METRIC_PATHS, **MODEL_METRIC_PATHS, "cheap": "", "all": ""}))
+    return tuple(dict.fromkeys(name for one in wanted for name in groups[one]))
 
 
 def _unknown(name: str, paths: Mapping[str, str]) -> str:
