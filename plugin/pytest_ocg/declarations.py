@@ -121,6 +121,9 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "NAME",
     ),
     Declaration("device", str, "auto", "auto, cpu, cuda, cuda:1, mps", "NAME"),
+    Declaration(
+        "gpus-per-worker", values.number(1, 1024), "1", "GPUs dealt to each worker under -n, for models over one", "N"
+    ),
     Declaration("batch-size", values.batch_size, "auto", "prompts generated together", "N|auto"),
     Declaration(
         "max-new-tokens",

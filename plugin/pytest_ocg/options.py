@@ -36,6 +36,7 @@ class Options:
     quantization: Literal["4bit", "8bit", "none"] | None
     dtype: str
     device: str
+    gpus_per_worker: int
     batch_size: int | None
     max_new_tokens: int | None
     seed: int

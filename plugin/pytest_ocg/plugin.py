@@ -54,6 +54,16 @@ def pytest_configure(config: pytest.Config) -> None:
         switch_on(config)
 
 
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """`-n auto` means as many workers as there are GPUs for, one on a machine without."""
+    if not requested_models(config):
+        return None
+    from pytest_ocg.switch import automatic_workers
+
+    return automatic_workers(config)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give `ocg_case` every planned case, or one skip that says how to start."""
     if "ocg_case" not in metafunc.fixturenames:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from pytest_ocg.backends.devices import visible_gpus
 from pytest_ocg.benchmark import Benchmark
 from pytest_ocg.cases import cut_batches
 from pytest_ocg.scoreboard import Scoreboard
+from pytest_ocg.shares import take_share
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -27,8 +30,17 @@ def is_distributed(config: pytest.Config) -> bool:
 
 
 def read_worker_input(config: pytest.Config, benchmark: Benchmark) -> None:
-    """Take over, in a worker, what the controller found out about the models."""
-    told = config.workerinput[WORKER_INPUT]  # type: ignore[attr-defined] # set by xdist
+    """Take over, in a worker, what the controller found out about the models, and its share of the machine."""
+    worker_input = config.workerinput  # type: ignore[attr-defined] # set by xdist
+    told = worker_input[WORKER_INPUT]
+    take_share(
+        os.environ,
+        visible_gpus(),
+        worker=int(str(worker_input["workerid"]).removeprefix("gw")),
+        workers=worker_input["workercount"],
+        per_worker=benchmark.options.gpus_per_worker,
+        cores=os.cpu_count() or 1,
+    )
     benchmark.identities.update(told["identities"])
     benchmark.batch_sizes.update(told["batch_sizes"])
 

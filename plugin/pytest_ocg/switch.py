@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from pytest_ocg.backends.devices import visible_gpus
 from pytest_ocg.benchmark import Benchmark
 from pytest_ocg.errors import OcgError
 from pytest_ocg.execution import Execution
@@ -12,6 +15,7 @@ from pytest_ocg.plugin import BENCHMARK, EXECUTION
 from pytest_ocg.progress import Progress
 from pytest_ocg.schedule import Distribution, is_distributed, read_worker_input
 from pytest_ocg.scoreboard import Scoreboard
+from pytest_ocg.shares import wait_asleep, workers_for
 
 
 def switch_on(config: pytest.Config) -> None:
@@ -37,6 +41,14 @@ def switch_on(config: pytest.Config) -> None:
         _register_execution(config, benchmark, progress)
 
 
+def automatic_workers(config: pytest.Config) -> int:
+    """How many workers `-n auto` means here."""
+    try:
+        return workers_for(visible_gpus(), read_options(config).gpus_per_worker)
+    except OcgError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
 class Check:
     """Looks at models, matcher and cache once, before tests run or workers start."""
 
@@ -55,6 +67,7 @@ class Check:
 
 
 def _register_execution(config: pytest.Config, benchmark: Benchmark, progress: Progress | None) -> None:
+    wait_asleep(os.environ)
     execution = Execution(benchmark, progress)
     config.stash[EXECUTION] = execution
     config.pluginmanager.register(execution, "ocg-execution")

@@ -1,6 +1,7 @@
 """Which metrics an option stands for."""
 
 import pytest
+
 from pytest_ocg.errors import MetricError
 from pytest_ocg.metrics import CHEAP_METRICS, MODEL_METRICS, choose_metrics
 
