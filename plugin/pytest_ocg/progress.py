@@ -55,10 +55,9 @@ class Progress:
             return
         self._erase(reporter)
         if ran["generated"] and reporter.verbosity >= 0 and not _is_live(reporter):
-            current = reporter.currentfspath
-            reporter.ensure_newline()
-            reporter.write_line(self._line(model))
-            reporter.currentfspath = current  # letters go on below, without the file's name in front of each batch
+            if reporter._tw.width_of_current_line:
+                reporter._tw.line()
+            reporter._tw.line(self._line(model))
 
     def _reporter(self) -> pytest.TerminalReporter | None:
         reporter: pytest.TerminalReporter | None = self._config.pluginmanager.get_plugin("terminalreporter")
@@ -80,7 +79,8 @@ class Progress:
             reporter.write_line(f"{label}: {done:,} of {total:,}, {rate:.1f} a second, {left} left")
 
     def _line(self, model: str) -> str:
-        done, total = self._done[model], self._total[model]
+        total = self._total[model]
+        done = min(self._done[model], total)  # where batches are split between workers, cases are judged twice
         parts = [f"{model}: {done:,} of {total:,}"]
         elapsed = time.monotonic() - self._first[model]
         generated = self._generated[model]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
+from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScopeScheduling
 
 from pytest_ocg.backends.devices import visible_gpus
 from pytest_ocg.benchmark import Benchmark
@@ -61,9 +61,13 @@ class Distribution:
         }
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> BatchScheduling | None:
-        """Keep batches whole under plain `-n`; a `--dist` of the user's own choice is left alone."""
-        return BatchScheduling(config, log, self.scopes) if config.getoption("dist") == "load" else None
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+        """Keep batches whole under plain `-n`; a `--dist` of the user's own choice stays what it is."""
+        by_scope = {"loadscope": ForgetfulScheduling, "loadfile": FileScheduling, "loadgroup": GroupScheduling}
+        chosen = config.getoption("dist")
+        if chosen == "load":
+            return BatchScheduling(config, log, self.scopes)
+        return by_scope[chosen](config, log) if chosen in by_scope else None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -96,32 +100,30 @@ class Distribution:
         }
 
 
-class BatchScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist's base is untyped for mypy without its stubs
-    """xdist's scheduling by scope, with a batch as the scope and finished batches forgotten.
+class ForgetfulScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
+    """xdist's scheduling by scope, with finished tests forgotten.
 
     The base counts the tests a worker still has by walking all it ever had, at each finished test, and looks each test
-    up by position in a list; over 27,648 tests both are what the run waits for.
+    up by its position in a list; over 27,648 tests both are what the run waits for. After a worker's death the base
+    hands out its finished scopes as well, of which no test ever ends, and the run hangs.
     """
 
-    def __init__(self, config: pytest.Config, log: Producer, scopes: Callable[[Sequence[str]], dict[str, str]]) -> None:
+    def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)
-        self._find_scopes = scopes
-        self._scopes: dict[str, str] = {}
         self._places: dict[str, int] = {}
 
     def schedule(self) -> None:
-        """Hand out batches in the order of the plan, so that a worker changes models as rarely as can be."""
+        """Hand out scopes in the order of collection, so that a worker changes models as rarely as can be."""
         if self.collection is None and self.registered_collections:
             nodeids = next(iter(self.registered_collections.values()))
-            self._scopes = self._find_scopes(nodeids)
             self._places = {nodeid: place for place, nodeid in enumerate(nodeids)}
             self.config.option.loadscopereorder = False
         super().schedule()
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
-        """Note a finished test; a batch without unfinished ones is forgotten."""
+        """Forget a finished test, and its scope with its last one."""
         nodeid = self.registered_collections[node][item_index]
-        scope = self._scopes[nodeid]
+        scope = self._split_scope(nodeid)
         unit = self.assigned_work[node][scope]
         unit.pop(nodeid, None)
         if not unit:
@@ -146,8 +148,33 @@ class BatchScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist's base
         self.assigned_work.setdefault(node, {})[scope] = unit
         node.send_runtest_some([self._places[nodeid] for nodeid in unit])
 
-    def _split_scope(self, nodeid: str) -> str:
-        return self._scopes[nodeid]
-
     def _pending_of(self, workload: dict[str, Any]) -> int:
         return sum(map(len, workload.values()))
+
+
+class GroupScheduling(ForgetfulScheduling, LoadGroupScheduling):  # type: ignore[misc] # xdist has no types
+    """`--dist loadgroup`, with finished tests forgotten."""
+
+
+class FileScheduling(ForgetfulScheduling, LoadFileScheduling):  # type: ignore[misc] # xdist has no types
+    """`--dist loadfile`, with finished tests forgotten."""
+
+
+class BatchScheduling(ForgetfulScheduling):
+    """Scheduling with a batch as the scope; what plain `-n` means for the benchmark."""
+
+    def __init__(
+        self, config: pytest.Config, log: Producer | None, scopes: Callable[[Sequence[str]], dict[str, str]]
+    ) -> None:
+        super().__init__(config, log)
+        self._find_scopes = scopes
+        self._scopes: dict[str, str] = {}
+
+    def schedule(self) -> None:
+        """Find the batches, once collection is complete, then hand them out."""
+        if self.collection is None and self.registered_collections:
+            self._scopes = self._find_scopes(next(iter(self.registered_collections.values())))
+        super().schedule()
+
+    def _split_scope(self, nodeid: str) -> str:
+        return self._scopes[nodeid]

@@ -98,7 +98,8 @@ def test_an_interrupted_run_keeps_its_replies_its_status_and_no_verdict(bench):
         "    if 'cs001' in item.name:\n"
         "        raise KeyboardInterrupt\n"
     )
-    result = bench.run("--ocg-batch-size", "24", "--ocg-thresholds", "t.toml")
+    arguments = bench.arguments("--ocg-batch-size", "24", "--ocg-thresholds", "t.toml")
+    result = bench.pytester.runpytest_subprocess(*arguments)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["gate: NOT EVALUATED * run was cut: *interrupted*"])
     (bench.path / "conftest.py").unlink()

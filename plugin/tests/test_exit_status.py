@@ -1,5 +1,7 @@
 """The exit status as a user of the gate sees it, each row of the documented table."""
 
+import sys
+
 import pytest
 
 NO_REPLY = """
@@ -89,6 +91,7 @@ def test_requests_that_fail_are_never_green(gated, condition):
 def test_errors_within_the_budget_are_pardoned(gated):
     gated.pytester.makeconftest(NO_REPLY.format(condition="prompt.concepts[:2] == ('hill', 'push')"))
     edit(gated, "max_error_share = 0.0", "max_error_share = 0.05")
+    edit(gated, "min = 99.0", "min = 90.0")
     result = gated.run("--ocg-thresholds", "t.toml", "--ocg-cache", "other")
     assert result.parseoutcomes()["errors"] == 2
     assert result.ret == 0
@@ -111,11 +114,14 @@ def test_a_threshold_file_that_makes_no_sense_is_a_usage_error_before_anything_r
 
 
 def test_the_same_verdict_comes_from_the_results_file_alone(gated):
-    ran = gated.pytester.run("ocg", "gate", "ocg-results/results.json", "t.toml")
+    ran = gated.pytester.run(sys.executable, "-m", "pytest_ocg.cli", "gate", "ocg-results/results.json", "t.toml")
     assert ran.ret == 0
     ran.stdout.fnmatch_lines(["gate: PASSED scripted_quarter (* limits hold)"])
     edit(gated, "min = 24.0", "min = 26.0")
-    assert gated.pytester.run("ocg", "gate", "ocg-results/results.json", "t.toml").ret == 1
+    assert (
+        gated.pytester.run(sys.executable, "-m", "pytest_ocg.cli", "gate", "ocg-results/results.json", "t.toml").ret
+        == 1
+    )
 
 
 def test_both_conditions_make_two_rows_and_the_deltas_between_them(bench):
