@@ -30,6 +30,7 @@ class Progress:
         self._done: Counter[str] = Counter()
         self._generated: Counter[str] = Counter()
         self._first: dict[str, float] = {}
+        self._loaded: dict[str, tuple[float, int]] = {}
         self._shown = 0
         self._scored_told = 0.0
 
@@ -50,6 +51,8 @@ class Progress:
         self._done[model] += int(ran["cases"])
         self._generated[model] += int(ran["generated"])
         self._first.setdefault(model, time.monotonic() - float(ran["seconds"]))
+        if ran["generated"] and model not in self._loaded:
+            self._loaded[model] = (time.monotonic(), self._generated[model])
         reporter = self._reporter()
         if reporter is None:
             return
@@ -58,6 +61,14 @@ class Progress:
             if reporter._tw.width_of_current_line:
                 reporter._tw.line()
             reporter._tw.line(self._line(model))
+
+    def _rate(self, model: str) -> float:
+        """Generations a second; once there is a second batch, without the first, which loaded the model."""
+        now, generated = time.monotonic(), self._generated[model]
+        since, before = self._loaded.get(model, (now, 0))
+        if generated == before:
+            since, before = self._first[model], 0
+        return (generated - before) / max(now - since, 1e-9)
 
     def _reporter(self) -> pytest.TerminalReporter | None:
         reporter: pytest.TerminalReporter | None = self._config.pluginmanager.get_plugin("terminalreporter")
@@ -82,10 +93,8 @@ class Progress:
         total = self._total[model]
         done = min(self._done[model], total)  # where batches are split between workers, cases are judged twice
         parts = [f"{model}: {done:,} of {total:,}"]
-        elapsed = time.monotonic() - self._first[model]
-        generated = self._generated[model]
-        if generated and elapsed > 0:
-            rate = generated / elapsed
+        rate = self._rate(model)
+        if rate:
             parts += [f"{rate:.1f} a second", f"{clock((total - done) / rate)} left"]
         return ", ".join(parts)
 

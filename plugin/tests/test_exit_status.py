@@ -92,6 +92,7 @@ def test_errors_within_the_budget_are_pardoned(gated):
     gated.pytester.makeconftest(NO_REPLY.format(condition="prompt.concepts[:2] == ('hill', 'push')"))
     edit(gated, "max_error_share = 0.0", "max_error_share = 0.05")
     edit(gated, "min = 99.0", "min = 90.0")
+    edit(gated, "min = 24.0", "min = 20.0")
     result = gated.run("--ocg-thresholds", "t.toml", "--ocg-cache", "other")
     assert result.parseoutcomes()["errors"] == 2
     assert result.ret == 0
