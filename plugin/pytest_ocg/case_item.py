@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 import pytest
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 OWN_FIXTURES = frozenset({"ocg_case", "ocg_generation", "request"})
 Place = tuple[PathLike[str] | str, int | None]
 PLACES: pytest.StashKey[dict[str, Place]] = pytest.StashKey()
+Keywords = dict[str, Literal[1]]
+KEYWORDS: pytest.StashKey[Keywords] = pytest.StashKey()
 IHOOK: pytest.StashKey[pluggy.HookRelay] = pytest.StashKey()
 
 
@@ -56,6 +58,54 @@ def take_over(items: Iterable[pytest.Item]) -> None:
     for item in items:
         if type(item) is pytest.Function and _is_plain(item):
             item.__class__ = CaseItem
+
+
+def passed_report(item: CaseItem, call: pytest.CallInfo[None]) -> pytest.TestReport:
+    """The report that pytest makes of a phase without an exception, without looking at the item's parents again."""
+    return _report(item, call, _keywords(item), "passed", None, list(item.user_properties))
+
+
+def verdict_report(
+    item: pytest.Item, call: pytest.CallInfo[None], said: str, verdict: tuple[str, str]
+) -> pytest.TestReport:
+    """The report of a miss or a case without a reply: one line, and the verdict among its properties."""
+    keywords: Keywords = _keywords(item) if isinstance(item, CaseItem) else dict.fromkeys(item.keywords, 1)
+    return _report(item, call, keywords, "failed", said, [*item.user_properties, verdict])
+
+
+def _report(
+    item: pytest.Item,
+    call: pytest.CallInfo[None],
+    keywords: Keywords,
+    outcome: Literal["passed", "failed"],
+    said: str | None,
+    properties: list[tuple[str, object]],
+) -> pytest.TestReport:
+    assert call.when != "collect"
+    return pytest.TestReport(
+        nodeid=getattr(item, "id", item.nodeid),  # newer pytest takes its own id without reading the text again
+        location=item.location,
+        keywords=keywords,
+        outcome=outcome,
+        longrepr=said,
+        when=call.when,
+        sections=[(f"Captured {key} {when}", content) for when, key, content in item._report_sections],
+        duration=call.duration,
+        start=call.start,
+        stop=call.stop,
+        user_properties=properties,
+    )
+
+
+def _keywords(item: CaseItem) -> Keywords:
+    assert item.parent is not None
+    stash = item.parent.stash
+    if KEYWORDS not in stash:
+        inherited: Keywords = dict.fromkeys(item.parent.keywords, 1)
+        stash[KEYWORDS] = inherited
+    markers = (marker.name for marker in item.own_markers)
+    own: Keywords = dict.fromkeys((item.name, item.callspec.id, *markers, *vars(item.function)), 1)
+    return own | stash[KEYWORDS]
 
 
 def _is_plain(item: pytest.Function) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ocg.benchmark import Benchmark
 from pytest_ocg.cache import Cache
-from pytest_ocg.case_item import take_over
+from pytest_ocg.case_item import CaseItem, passed_report, take_over, verdict_report
 from pytest_ocg.cases import Batch, Case, cut_batches
 from pytest_ocg.errors import OcgError
 from pytest_ocg.progress import Progress
@@ -64,22 +64,14 @@ class Execution:
         """Report a miss or a missing reply in one line, and keep the record to the setup report that carries it."""
         if call.when == "call" and item.user_properties:
             item.user_properties[:] = [entry for entry in item.user_properties if not entry[0].startswith("ocg_")]
-        if call.when == "collect" or call.excinfo is None or not isinstance(call.excinfo.value, (Miss, NoReply)):
+        if call.when == "collect":
             return None
-        verdict = "miss" if isinstance(call.excinfo.value, Miss) else "error"
-        return pytest.TestReport(
-            nodeid=item.nodeid,
-            location=item.location,
-            keywords=dict.fromkeys(item.keywords, 1),
-            outcome="failed",
-            longrepr=str(call.excinfo.value),
-            when=call.when,
-            sections=[],
-            duration=call.duration,
-            start=call.start,
-            stop=call.stop,
-            user_properties=[*item.user_properties, (VERDICT_PROPERTY, verdict)],
-        )
+        if call.excinfo is None:
+            return passed_report(item, call) if isinstance(item, CaseItem) else None
+        if isinstance(call.excinfo.value, (Miss, NoReply)):
+            verdict = "miss" if isinstance(call.excinfo.value, Miss) else "error"
+            return verdict_report(item, call, str(call.excinfo.value), (VERDICT_PROPERTY, verdict))
+        return None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

@@ -1,0 +1,74 @@
+"""The slim item says what pytest's own would: same reports, same arguments, and it steps aside where it must."""
+
+import ast
+
+import pytest
+
+LOOK = """
+import pathlib
+import pytest
+
+REPORTS = []
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    path, line, name = report.location
+    REPORTS.append((type(item).__name__, report.when, report.outcome, report.nodeid, path, line, name,
+                    sorted(report.keywords), report.sections))
+    return report
+
+def pytest_sessionfinish(session):
+    pathlib.Path("reports.txt").write_text("\\n".join(map(repr, REPORTS)))
+"""
+PRINTING = """
+import pytest
+
+def pytest_runtest_call(item):
+    print("said in the call of", item.name[-4:])
+"""
+AUTOUSE = """
+@pytest.fixture(autouse=True)
+def other():
+    yield
+"""
+OVERRIDDEN = """
+@pytest.fixture
+def ocg_generation(ocg_generation):
+    return ocg_generation
+"""
+
+
+def reports(bench, *arguments, conftest):
+    bench.pytester.makeconftest(conftest)
+    result = bench.run(*arguments)
+    assert result.parseoutcomes() == {"passed": 18, "missed": 54}
+    lines = (bench.path / "reports.txt").read_text().splitlines()
+    return [ast.literal_eval(line) for line in lines]
+
+
+@pytest.mark.parametrize("conftest", [LOOK, LOOK + PRINTING], ids=["plain", "with output"])
+def test_its_reports_are_those_that_pytests_own_item_gets(bench, conftest):
+    slim = reports(bench, conftest=conftest)
+    own = reports(bench, conftest=conftest + AUTOUSE)
+    assert {report[0] for report in slim} == {"CaseItem"}
+    assert {report[0] for report in own} == {"Function"}
+    assert [report[1:] for report in slim] == [report[1:] for report in own]
+    if "said in the call" in conftest:
+        assert any(report[-1] for report in slim)
+
+
+@pytest.mark.parametrize(
+    ("conftest", "arguments"),
+    [(LOOK + AUTOUSE, ()), (LOOK + OVERRIDDEN, ()), (LOOK, ("--setup-show",))],
+    ids=["another fixture", "the fixture overridden", "setup shown"],
+)
+def test_it_steps_aside_where_fixtures_are_more_than_ours(bench, conftest, arguments):
+    assert {report[0] for report in reports(bench, *arguments, conftest=conftest)} == {"Function"}
+
+
+def test_a_class_of_tests_keeps_pytests_items(bench):
+    bench.pytester.makepyfile(
+        test_bench="class TestOwn:\n    def test_own(self, ocg_generation):\n        ocg_generation.check()\n"
+    )
+    assert {report[0] for report in reports(bench, conftest=LOOK)} == {"Function"}
