@@ -35,9 +35,15 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, object, object]:
-    """Let a conftest that has its own `--model` declare it; ours is then `--ocg-model` alone."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, object, object]:
+    """Undo what pytest made of our options before it knew them, and let a conftest declare a `--model` of its own."""
+    if early_config.known_args_namespace.ocg_model:
+        from pytest_ocg.rootdir import settle_rootdir
+
+        settle_rootdir(early_config, parser, args)
     taken = parser.optparser._option_string_actions
     ours = taken.pop(MODEL_OPTION, None)
     result = yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -103,8 +104,11 @@ class Progress:
         room = writer.fullwidth - writer.width_of_current_line - 1
         self._shown = min(len(text), room) if room > 20 else 0
         if self._shown:
-            writer._file.write(text[: self._shown])
-            writer.flush()
+            capture = self._config.pluginmanager.get_plugin("capturemanager")
+            # a batch is generated while a test is set up, and what is written then is taken for the test's output
+            with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
+                writer._file.write(text[: self._shown])
+                writer.flush()
 
     def _erase(self, reporter: pytest.TerminalReporter) -> None:
         if self._shown:

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "pytest_ocg"
 FILES = {path.relative_to(PACKAGE).with_suffix("").as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
 EDGE = {
     "plugin", "options", "scoreboard", "schedule", "switch", "execution", "case_item", "benchmark", "progress",
-    "hookspecs", "report/terminal",
+    "hookspecs", "rootdir", "report/terminal",
 }  # fmt: skip
 OWNERS = {
     "spacy": {"words"},

@@ -1,6 +1,11 @@
 """Progress: live on a terminal and gone afterwards, a line per batch elsewhere, nothing when quiet."""
 
+import contextlib
 import io
+import os
+import pty
+import subprocess
+import sys
 
 import pytest
 from _pytest.config import create_terminal_writer
@@ -67,3 +72,33 @@ def test_quiet_says_nothing(progress):
     made.begin(Batch(0, "m", ()), 32)
     made.end(RAN)
     assert output.getvalue() == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are of POSIX")
+def test_the_note_reaches_the_terminal_while_a_batch_is_generated_and_no_tests_output(bench):
+    bench.pytester.makeconftest(
+        "import pytest\n"
+        "from pytest_ocg.backends.scripted import ScriptedBackend, quarter\n"
+        "def pytest_ocg_make_backend(spec, settings):\n"
+        "    return ScriptedBackend(quarter, batch_size=24)\n"
+        "@pytest.hookimpl(wrapper=True)\n"
+        "def pytest_runtest_makereport(item, call):\n"
+        "    report = yield\n"
+        "    assert not report.capstdout\n"
+        "    return report\n"
+    )
+    controller, terminal = pty.openpty()
+    command = [sys.executable, "-m", "pytest", *bench.arguments()]
+    running = subprocess.Popen(
+        command, cwd=bench.path, stdout=terminal, stderr=terminal, env={**os.environ, "COLUMNS": "100"}
+    )
+    os.close(terminal)
+    seen = bytearray()
+    with contextlib.suppress(OSError):  # how the end of a pseudo-terminal is told
+        while chunk := os.read(controller, 65_536):
+            seen += chunk
+    os.close(controller)
+    assert running.wait() == 1
+    note = b" scripted_quarter: 0 of 72, generating 24"
+    assert note + f"\x1b[{len(note)}D\x1b[K".encode() in bytes(seen)
+    assert b"scripted_quarter: 24 of 72, " in seen
