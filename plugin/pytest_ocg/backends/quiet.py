@@ -7,6 +7,7 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partialmethod
 from typing import Any
 
 _LOGGERS = ("transformers", "huggingface_hub", "accelerate", "bitsandbytes", "torch", "gguf")
@@ -26,6 +27,9 @@ def quiet_libraries() -> Iterator[None]:
         if messages.is_progress_bar_enabled():
             messages.disable_progress_bar()
             stack.callback(messages.enable_progress_bar)
+        bar: Any = importlib.import_module("tqdm.std").tqdm  # some bars are drawn past both switches
+        stack.callback(setattr, bar, "__init__", bar.__init__)
+        bar.__init__ = partialmethod(bar.__init__, disable=True)
         for name in _LOGGERS:
             logger = logging.getLogger(name)
             stack.callback(logger.setLevel, logger.level)

@@ -38,3 +38,12 @@ def test_bars_that_were_off_stay_off():
         assert not messages.is_progress_bar_enabled()
     finally:
         messages.enable_progress_bar()
+
+
+def test_a_bar_drawn_past_the_libraries_switches_is_silent_too(capsys):
+    tqdm = pytest.importorskip("tqdm.auto").tqdm
+    with quiet_libraries():
+        assert list(tqdm([1, 2, 3], desc="inside")) == [1, 2, 3]
+    assert capsys.readouterr().err == ""
+    assert list(tqdm([1, 2, 3], desc="outside", disable=False)) == [1, 2, 3]
+    assert "outside" in capsys.readouterr().err
