@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import importlib.metadata
 import platform
@@ -15,6 +14,7 @@ from pytest_ocg.backends.decoding import Reply, decode, shared_prefix
 from pytest_ocg.backends.devices import Device, plan_device
 from pytest_ocg.backends.halving import run_in_batches
 from pytest_ocg.backends.loading import LoadedModel, load_model
+from pytest_ocg.backends.memory import free_memory
 from pytest_ocg.backends.quantization import check_quantization
 from pytest_ocg.backends.quiet import quiet_libraries
 from pytest_ocg.backends.reasoning import answer_of, opens_reasoning
@@ -90,7 +90,7 @@ class HuggingFaceBackend:
                 rows,
                 self._batch_size or self.preferred_batch_size(),
                 lambda batch: decode(loaded.model, batch, loaded.decoding),
-                free_memory=_free_memory,
+                free_memory=free_memory,
                 notice=self._notice,
             )
             self._batch_size = done.size
@@ -137,7 +137,7 @@ class HuggingFaceBackend:
         self._loaded = None
         self._is_closed = True
         if was_loaded:
-            _free_memory()
+            free_memory()
 
     def _find(self) -> Source:
         if self._source is None:
@@ -187,15 +187,6 @@ class HuggingFaceBackend:
         return generation_of(
             answer, finish_reason=finish_reason, prompt_tokens=prompt_tokens, completion_tokens=len(reply.tokens)
         )
-
-
-def _free_memory() -> None:
-    gc.collect()
-    torch: Any = importlib.import_module("torch")
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    elif torch.backends.mps.is_available():
-        torch.mps.empty_cache()
 
 
 def _version(package: str) -> str | None:
