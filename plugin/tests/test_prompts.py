@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import pytest
 
@@ -99,18 +98,15 @@ def test_a_prompt_there_is_not_is_refused_with_what_there_is(templates, choice, 
     assert str(caught.value) == message
 
 
-def test_all_27648_prompts_of_a_model_are_built_in_a_moment(templates):
+def test_the_prompts_of_a_whole_run_share_their_example_turns(templates):
     lists = list(itertools.permutations(DOG)) * 192
-    start = time.process_time()
     built = [
         build_prompt(templates, words, template=template.id, condition="ordered", shots=1)
         for template in templates.templates
         for words in lists
     ]
-    elapsed = time.process_time() - start
     assert len(built) == 27_648
-    assert elapsed < 1.0
-    assert built[0].messages[1] is built[1].messages[1], "prompts share their example turns"
+    assert len({id(prompt.messages[1]) for prompt in built}) == len(templates.templates)
 
 
 def test_the_hash_is_of_the_content_and_not_of_the_layout(templates, tmp_path):
