@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,6 +10,7 @@ import pluggy
 import pytest
 
 from pytest_ocg.plugin import EXECUTION
+from pytest_ocg.record import Miss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +20,8 @@ Place = tuple[PathLike[str] | str, int | None]
 PLACES: pytest.StashKey[dict[str, Place]] = pytest.StashKey()
 Keywords = dict[str, Literal[1]]
 KEYWORDS: pytest.StashKey[Keywords] = pytest.StashKey()
+OWN_KEYWORDS: pytest.StashKey[tuple[int, Keywords]] = pytest.StashKey()
+MISSED: pytest.StashKey[str] = pytest.StashKey()
 IHOOK: pytest.StashKey[pluggy.HookRelay] = pytest.StashKey()
 
 
@@ -35,6 +39,20 @@ class CaseItem(pytest.Function):
         if "ocg_generation" in self.fixturenames:
             self.funcargs["ocg_generation"] = self.config.stash[EXECUTION].judged(self, case)
 
+    def runtest(self) -> None:
+        """Run the test; that it missed is kept for its report, since an exception takes half a test's time in hooks.
+
+        It is raised all the same where somebody looks at exceptions: a debugger, or a mark that expects the miss.
+        """
+        if MISSED in self.stash:  # from an earlier try at the same test
+            del self.stash[MISSED]
+        try:
+            super().runtest()
+        except Miss as miss:
+            if self.config.option.usepdb or self.get_closest_marker("xfail") is not None:
+                raise
+            self.stash[MISSED] = str(miss)
+
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
         """Where the test function stands, found once for all its cases."""
         assert self.parent is not None
@@ -43,7 +61,7 @@ class CaseItem(pytest.Function):
             places[self.originalname] = super().reportinfo()[:2]
         return *places[self.originalname], self.name
 
-    @property
+    @cached_property
     def ihook(self) -> pluggy.HookRelay:
         """The hooks of the conftests that apply to the module, found once for all its tests."""
         assert self.parent is not None
@@ -98,14 +116,17 @@ def _report(
 
 
 def _keywords(item: CaseItem) -> Keywords:
-    assert item.parent is not None
-    stash = item.parent.stash
-    if KEYWORDS not in stash:
-        inherited: Keywords = dict.fromkeys(item.parent.keywords, 1)
-        stash[KEYWORDS] = inherited
-    markers = (marker.name for marker in item.own_markers)
-    own: Keywords = dict.fromkeys((item.name, item.callspec.id, *markers, *vars(item.function)), 1)
-    return own | stash[KEYWORDS]
+    marks, keywords = item.stash.get(OWN_KEYWORDS, (-1, {}))
+    if marks == len(item.own_markers):
+        return keywords
+    assert item.parent is not None  # from here once a test, and again where a phase has added a mark
+    inherited = item.parent.stash.setdefault(KEYWORDS, {})
+    if not inherited:
+        inherited.update(dict.fromkeys(item.parent.keywords, 1))
+    names = (item.name, item.callspec.id, *(marker.name for marker in item.own_markers), *vars(item.function))
+    found: Keywords = inherited | dict.fromkeys(names, 1)
+    item.stash[OWN_KEYWORDS] = len(item.own_markers), found
+    return found
 
 
 def _is_plain(item: pytest.Function) -> bool:

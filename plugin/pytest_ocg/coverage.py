@@ -15,6 +15,8 @@ MATCHERS: tuple[str, ...] = ("inflection", "lemma")
 # What may stand between the words of a bare list: spaces, a comma, "and", and the quotes or markup around a word.
 _BETWEEN = re.compile(r"""[\s,*_`"'\u2018-\u201d]+(?:(?:and|&)[\s*_`"'\u2018-\u201d]+)?""")
 
+Positions = tuple[tuple[int, ...], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
@@ -29,7 +31,7 @@ class Coverage:
     missing: tuple[str, ...]
     in_order: bool
     order_break: str | None
-    positions: tuple[tuple[int, ...], ...]
+    positions: Positions
 
     @property
     def is_covered(self) -> bool:
@@ -44,15 +46,34 @@ def judge(words: Words, concepts: Sequence[str], matcher: str = "inflection") ->
     noun or a verb (`inflection`); parts of speech are not compared. In order means that a strictly increasing choice of
     words exists: one word never stands for two concepts. Raises MatcherError for an unknown matcher.
     """
+    return coverage_at(concepts, find_concepts(words, concepts, matcher))
+
+
+def find_concepts(words: Words, concepts: Sequence[str], matcher: str) -> Positions:
+    """The `positions` of a Coverage: what takes time in it, and what the rest follows from."""
     require_matcher(matcher)
-    positions = tuple(
+    return tuple(
         _inflection_positions(words, concept) if matcher == "inflection" else _lemma_positions(words, concept)
         for concept in concepts
     )
+
+
+def coverage_at(concepts: Sequence[str], positions: Positions) -> Coverage:
+    """The coverage of concepts that were found at these positions."""
     found = tuple(concept for concept, at in zip(concepts, positions, strict=True) if at)
     missing = tuple(concept for concept, at in zip(concepts, positions, strict=True) if not at)
     order_break = None if missing else _order_break(concepts, positions)
     return Coverage(found, missing, not missing and order_break is None, order_break, positions)
+
+
+def pack_positions(positions: Positions) -> str:
+    """The positions as one line: those of a concept joined by commas, the concepts by bars."""
+    return "|".join(",".join(map(str, starts)) for starts in positions)
+
+
+def unpack_positions(packed: str) -> Positions:
+    """What `pack_positions` packed."""
+    return tuple(tuple(map(int, starts.split(","))) if starts else () for starts in packed.split("|"))
 
 
 def require_matcher(matcher: str) -> None:

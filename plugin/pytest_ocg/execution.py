@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ocg.benchmark import Benchmark
 from pytest_ocg.cache import Cache
-from pytest_ocg.case_item import CaseItem, passed_report, take_over, verdict_report
+from pytest_ocg.case_item import MISSED, CaseItem, passed_report, take_over, verdict_report
 from pytest_ocg.cases import Batch, Case, cut_batches
 from pytest_ocg.errors import OcgError
 from pytest_ocg.progress import Progress
@@ -41,6 +41,7 @@ class Execution:
         self._runner: Runner | None = None
         self._cache: Cache | None = None
         self._told = 0
+        self._has_generated = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> object:
@@ -67,10 +68,15 @@ class Execution:
         if call.when == "collect":
             return None
         if call.excinfo is None:
-            return passed_report(item, call) if isinstance(item, CaseItem) else None
+            if not isinstance(item, CaseItem):
+                return None
+            missed = item.stash.get(MISSED, None) if call.when == "call" else None
+            if missed is None:
+                return passed_report(item, call)
+            return verdict_report(item, call, missed, (VERDICT_PROPERTY, Outcome.MISS.value))
         if isinstance(call.excinfo.value, (Miss, NoReply)):
-            verdict = "miss" if isinstance(call.excinfo.value, Miss) else "error"
-            return verdict_report(item, call, str(call.excinfo.value), (VERDICT_PROPERTY, verdict))
+            verdict = Outcome.MISS if isinstance(call.excinfo.value, Miss) else Outcome.ERROR
+            return verdict_report(item, call, str(call.excinfo.value), (VERDICT_PROPERTY, verdict.value))
         return None
 
     @pytest.hookimpl(tryfirst=True)
@@ -96,6 +102,7 @@ class Execution:
         item.user_properties.append((RECORD_PROPERTY, record.as_json()))
         if ran is not None:
             item.user_properties.append((BATCH_PROPERTY, _batch_json(ran)))
+            self._spare_collector(ran)
         notices = self._benchmark.notices
         if len(notices) > self._told:
             item.user_properties.append((NOTICE_PROPERTY, json.dumps(notices[self._told :])))
@@ -116,6 +123,12 @@ class Execution:
                 before_generating=self._before_generating,
             )
         return self._runner
+
+    def _spare_collector(self, ran: BatchRun) -> None:
+        """Let the garbage collector pass over the reports kept so far, while no model has left anything to collect."""
+        self._has_generated |= ran.generated > 0
+        if not self._has_generated:
+            gc.freeze()
 
     def _before_generating(self, batch: Batch, prompts: int) -> None:
         if self._progress is not None:

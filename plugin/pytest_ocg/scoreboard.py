@@ -40,6 +40,8 @@ class Scoreboard:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record out of the report that carries it."""
+        if not report.user_properties and report.passed:
+            return
         carried = [entry for entry in report.user_properties if entry[0].startswith("ocg_")]
         if report.failed and (execution.VERDICT_PROPERTY, "miss") not in carried:
             self._only_misses &= (execution.VERDICT_PROPERTY, "error") in carried
@@ -54,7 +56,7 @@ class Scoreboard:
             elif name == execution.NOTICE_PROPERTY:
                 for notice in json.loads(str(value)):
                     self._benchmark.notice(notice)
-            elif value == "miss":
+            elif value == "miss" and report.failed:  # an expected one is pytest's to tell
                 report.is_ocg_miss = True  # type: ignore[attr-defined] # how pytest marks xfail, too
 
     def pytest_report_teststatus(

@@ -72,3 +72,39 @@ def test_a_class_of_tests_keeps_pytests_items(bench):
         test_bench="class TestOwn:\n    def test_own(self, ocg_generation):\n        ocg_generation.check()\n"
     )
     assert {report[0] for report in reports(bench, conftest=LOOK)} == {"Function"}
+
+
+def test_a_mark_that_expects_the_miss_is_kept_to(bench):
+    bench.pytester.makepyfile(
+        test_bench="import pytest\n\n@pytest.mark.xfail(strict=False)\n"
+        "def test_own(ocg_generation):\n    ocg_generation.check()\n"
+    )
+    assert bench.run().parseoutcomes() == {"xfailed": 54, "xpassed": 18}
+
+
+def test_a_debugger_gets_the_exception_of_a_miss(bench):
+    bench.pytester.makepyfile(
+        debugger="import pdb\n\nclass Noted(pdb.Pdb):\n    def interaction(self, frame, trace):\n"
+        "        print('looking at', type(self.curframe))\n"
+    )
+    bench.pytester.syspathinsert()
+    result = bench.run("--pdb", "--pdbcls=debugger:Noted", "-s", "-x")
+    result.stdout.fnmatch_lines(["*looking at*"])
+    assert result.parseoutcomes()["missed"] == 1
+
+
+def test_a_test_run_again_is_judged_again(bench):
+    bench.pytester.makeconftest(
+        "from _pytest.runner import runtestprotocol\n\n"
+        "def pytest_runtest_protocol(item, nextitem):\n"
+        "    item.function.__globals__['again'] = False\n"
+        "    runtestprotocol(item, log=False, nextitem=nextitem)\n"
+        "    item.function.__globals__['again'] = True\n"
+        "    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)\n"
+        "    runtestprotocol(item, nextitem=nextitem)\n"
+        "    return True\n"
+    )
+    bench.pytester.makepyfile(
+        test_bench="again = False\n\ndef test_own(ocg_generation):\n    again or ocg_generation.check()\n"
+    )
+    assert bench.run().parseoutcomes() == {"passed": 72}

@@ -12,13 +12,16 @@ from pytest_ocg.errors import MetricError
 from pytest_ocg.metrics.base import Metric
 
 if TYPE_CHECKING:
-    from pytest_ocg.metrics.context import ScoringContext
+    from pytest_ocg.metrics.context import ScoreStore, ScoringContext
 
 ORDER_METRICS = ("coverage_unordered", "coverage_ordered", "ordered_rate")
 """What every run has from its verdicts alone (`metrics.order`), in the order of the paper's tables."""
 
 CHEAP_METRICS = ("pbleu", "distinct2", "distinct2_pooled", "diverse_rate")
 """What needs replies but no model, in the order of the paper's tables."""
+
+KEPT_METRICS = ("pbleu",)
+"""Those of them whose factory takes the store of scores, since looking a set up is quicker than measuring it."""
 
 MODEL_METRICS = ("pbleurt", "perplexity")
 """What needs a scoring model, in the order of the paper's tables."""
@@ -40,15 +43,17 @@ METRIC_PATHS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def load_metric(name: str, paths: Mapping[str, str] = METRIC_PATHS) -> Metric:
-    """The metric called `name`, made by the `module:factory` that `paths` has for it, called without arguments.
+def load_metric(name: str, paths: Mapping[str, str] = METRIC_PATHS, store: ScoreStore | None = None) -> Metric:
+    """The metric called `name`, made by the `module:factory` that `paths` has for it.
 
-    Raises MetricError for a name that `paths` does not have, with the nearest ones.
+    The factory is called without arguments, or with `store` if the metric is one of KEPT_METRICS. Raises MetricError
+    for a name that `paths` does not have, with the nearest ones.
     """
     if name not in paths:
         raise MetricError(_unknown(name, paths))
     module, _, factory = paths[name].partition(":")
-    return cast("Callable[[], Metric]", getattr(import_module(module), factory))()
+    make = cast("Callable[..., Metric]", getattr(import_module(module), factory))
+    return make(store) if name in KEPT_METRICS else make()
 
 
 def open_model_metric(name: str, context: ScoringContext) -> Metric:

@@ -2,27 +2,32 @@
 
 Equal to calling `sacrebleu.sentence_bleu(hypothesis, [reference])` on each pair, without doing the work of a pair
 twice: words are tokenised once by sacrebleu's own tokenizer, equal replies are one row with a weight, the matches of a
-pair serve both directions, and the final formula runs over all pairs of many sets at once.
+pair serve both directions, and the final formula runs over all pairs of many sets at once. A set's mean is kept between
+runs like a model's score: sacrebleu alone takes longer to import than all means of a full run to look up.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, permutations
-from typing import TYPE_CHECKING, Any, ClassVar
+from importlib import metadata
+from itertools import permutations
+from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ocg.errors import MetricError
 from pytest_ocg.metrics.base import Measurement, Replies, SetKey, SetStatistic, measurement
+from pytest_ocg.metrics.bleu_pairs import Group, mean_scores
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sacrebleu.metrics.bleu import BLEU
 
-_ORDERS = (1, 2, 3, 4)
+    from pytest_ocg.metrics.context import ScoreStore
+
+_RECIPE = "nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp"
+_MADE_FOR = "install the sacrebleu it was made for (2.5 or 2.6)"
 _BATCH_WORDS = 1 << 16
-_BLOCK_COLUMNS = 256  # a product this small stays on one thread: on a busy machine BLAS threads took 50 times as long
 _CHECKED_TEXTS = (
     "",
     "Dogs",
@@ -39,37 +44,42 @@ _CHECKED_TEXTS = (
 class PairwiseBleu:
     """Mean over sets of the mean sentence BLEU (4-grams, 13a, exp smoothing, effective order) of reply pairs, 0 to 100.
 
-    Both directions of a pair count, no reply meets itself. A set of fewer than two replies has no value.
+    Both directions of a pair count, no reply meets itself. A set of fewer than two replies has no value. With a `store`
+    a set whose replies were scored before, in whatever order, is not scored again.
     """
 
     name: ClassVar[str] = "pbleu"
+    store: ScoreStore | None = None
 
     def signature(self) -> str:
-        """sacrebleu's own signature of the BLEU that is computed, and which pairs."""
-        bleu = _sacrebleu()
-        bleu.sentence_score("", [""])
-        return f"{bleu.get_signature().format()}|pairs:ordered"
+        """sacrebleu's own signature of the BLEU that is computed, and which pairs; sacrebleu is not imported for it."""
+        return f"{_RECIPE}|version:{metadata.version('sacrebleu')}|pairs:ordered"
 
     def measure(self, replies: Replies) -> Measurement:
         """BLEU points; `count` is in sets with two replies or more.
 
         Raises MetricError if the installed sacrebleu scores a few fixed texts otherwise than this module.
         """
-        bleu = _sacrebleu()
-        _check_equal(bleu)
-        encode = _encoder(bleu.tokenizer)
-        groups = (_grouped(key, texts, encode) for key, texts in replies.items() if len(texts) > 1)
-        statistics = {key: SetStatistic(mean, 1) for batch in _batches(groups) for key, mean in _means(batch).items()}
-        return measurement(statistics, self.signature(), reason="no set has two replies")
+        signature = self.signature()
+        written = {key: json.dumps(sorted(texts)) for key, texts in replies.items() if len(texts) > 1}
+        kept = {} if self.store is None else self.store.scores(signature, list(written.values()))
+        fresh = _scored({key: replies[key] for key, text in written.items() if text not in kept})
+        if self.store is not None and fresh:
+            self.store.add_scores(signature, {written[key]: mean for key, mean in fresh.items()})
+        means = {key: fresh[key] if key in fresh else kept[text] for key, text in written.items()}
+        statistics = {key: SetStatistic(mean, 1) for key, mean in means.items()}
+        return measurement(statistics, signature, reason="no set has two replies")
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """One set's replies as token numbers: each different one once, and how often it came."""
-
-    key: SetKey
-    rows: tuple[tuple[int, ...], ...]
-    repeats: tuple[int, ...]
+def _scored(replies: Replies) -> dict[SetKey, float]:
+    """The mean of each set, all of two replies or more."""
+    if not replies:
+        return {}
+    bleu = _sacrebleu()
+    _check_equal(bleu)
+    encode = _encoder(bleu.tokenizer)
+    groups = (_grouped(key, texts, encode) for key, texts in replies.items())
+    return {key: mean for batch in _batches(groups) for key, mean in mean_scores(batch).items()}
 
 
 def _sacrebleu() -> BLEU:
@@ -85,13 +95,17 @@ def _check_equal(bleu: BLEU) -> None:
     ]
     theirs = sum(scores) / len(scores)
     key = (0, "checked")
-    ours = _means([_grouped(key, _CHECKED_TEXTS, _encoder(bleu.tokenizer))])[key]
+    ours = mean_scores([_grouped(key, _CHECKED_TEXTS, _encoder(bleu.tokenizer))])[key]
     if abs(ours - theirs) > 1e-9:
-        import sacrebleu
-
         raise MetricError(
-            f"pbleu: sacrebleu {sacrebleu.__version__!r} scores the fixed texts {theirs!r} but this "
-            f"version computes {ours!r}; install the sacrebleu it was made for (2.5 or 2.6)"
+            f"pbleu: sacrebleu {metadata.version('sacrebleu')!r} scores the fixed texts {theirs!r} but this "
+            f"version computes {ours!r}; {_MADE_FOR}"
+        )
+    recipe = bleu.get_signature().format().partition("|version:")[0]
+    if recipe != _RECIPE:
+        raise MetricError(
+            f"pbleu: sacrebleu {metadata.version('sacrebleu')!r} signs its BLEU {recipe!r} and not {_RECIPE!r}; "
+            f"{_MADE_FOR}"
         )
 
 
@@ -122,15 +136,15 @@ def _encoder(tokenize: Callable[[str], str]) -> Callable[[str], tuple[int, ...]]
     return encode
 
 
-def _grouped(key: SetKey, texts: Iterable[str], encode: Callable[[str], tuple[int, ...]]) -> _Group:
+def _grouped(key: SetKey, texts: Iterable[str], encode: Callable[[str], tuple[int, ...]]) -> Group:
     """One set made ready; sorted first, so that sums of the same replies are the same to the last bit."""
     counts = Counter(map(encode, sorted(texts)))
-    return _Group(key, tuple(counts), tuple(counts.values()))
+    return Group(key, tuple(counts), tuple(counts.values()))
 
 
-def _batches(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
+def _batches(groups: Iterable[Group]) -> Iterator[list[Group]]:
     """Groups in lists of about `_BATCH_WORDS` words, which bounds the memory in use at a time."""
-    batch: list[_Group] = []
+    batch: list[Group] = []
     words = 0
     for group in groups:
         batch.append(group)
@@ -140,99 +154,3 @@ def _batches(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
             batch, words = [], 0
     if batch:
         yield batch
-
-
-def _means(groups: list[_Group]) -> dict[SetKey, float]:
-    """The mean sentence BLEU over the ordered pairs of each group."""
-    import numpy as np
-
-    lengths = [np.array([len(row) for row in group.rows]) for group in groups]
-    hypothesis = np.concatenate([np.repeat(length, len(length)) for length in lengths])
-    reference = np.concatenate([np.tile(length, len(length)) for length in lengths])
-    scores = sentence_scores(_matches(groups), hypothesis, reference)
-    means: dict[SetKey, float] = {}
-    start = 0
-    for group in groups:
-        size = len(group.rows)
-        repeats = np.array(group.repeats)
-        pairs = np.outer(repeats, repeats) - np.diag(repeats)
-        own = scores[start : start + size * size].reshape(size, size)
-        means[group.key] = float((pairs * own).sum() / pairs.sum())
-        start += size * size
-    return means
-
-
-def _matches(groups: list[_Group]) -> list[NDArray[Any]]:
-    """For each n-gram length the clipped matches of every pair of rows: each group's square matrix, flat, in turn.
-
-    A group's n-grams are numbered, a row's second "the" apart from its first, so that clipped matches are the common
-    members of two rows and one matrix product gives them for the whole group.
-    """
-    import numpy as np
-
-    sizes = np.array([len(group.rows) for group in groups])
-    lengths = np.array([len(row) for group in groups for row in group.rows])
-    words = np.fromiter(chain.from_iterable(chain.from_iterable(group.rows for group in groups)), np.int64)
-    group_of_row = np.repeat(np.arange(len(groups)), sizes)
-    place_of_row = np.arange(len(lengths)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    row_of_word = np.repeat(np.arange(len(lengths)), lengths)
-    words_left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(words))
-    vocabulary = int(words.max(initial=0)) + 1
-    prefix = group_of_row[row_of_word]
-    found = []
-    for n in _ORDERS:
-        starts = np.flatnonzero(words_left >= n)
-        grams = prefix[starts] * vocabulary + words[starts + n - 1]
-        by_gram = np.argsort(grams, kind="stable")
-        starts, grams = starts[by_gram], grams[by_gram]
-        rows = row_of_word[starts]
-        is_new_gram = np.diff(grams, prepend=-1) != 0
-        is_new = is_new_gram | (np.diff(rows, prepend=-1) != 0)
-        position = np.arange(len(grams))
-        nth = position - np.maximum.accumulate(np.where(is_new, position, 0))
-        numbers = np.cumsum(is_new_gram) - 1
-        prefix[starts] = numbers
-        columns = np.unique(numbers * (int(nth.max(initial=0)) + 1) + nth, return_inverse=True)[1]
-        found.append(_squares(columns, place_of_row[rows], group_of_row[rows], sizes))
-    return found
-
-
-def _squares(columns: NDArray[Any], places: NDArray[Any], groups: NDArray[Any], sizes: NDArray[Any]) -> NDArray[Any]:
-    """How many members rows have in common, a square matrix for each group, flat and joined.
-
-    The i-th member is `columns[i]`, of the row at `places[i]` in group `groups[i]`; groups come in ascending order.
-    """
-    import numpy as np
-
-    bounds = np.searchsorted(groups, np.arange(len(sizes) + 1)).tolist()
-    squares = []
-    for size, start, end in zip(sizes.tolist(), bounds[:-1], bounds[1:], strict=True):
-        own = columns[start:end]
-        block, column = np.divmod(own - own.min(initial=len(columns)), _BLOCK_COLUMNS)
-        has = np.zeros((int(block.max(initial=0)) + 1, size, _BLOCK_COLUMNS), np.float32)
-        has[block, places[start:end], column] = 1
-        squares.append((has @ has.transpose(0, 2, 1)).sum(axis=0).ravel())
-    return np.concatenate(squares)
-
-
-def sentence_scores(
-    matches: list[NDArray[Any]], hypothesis_lengths: NDArray[Any], reference_lengths: NDArray[Any]
-) -> NDArray[Any]:
-    """Sentence BLEU of many pairs, 0 to 100, from what they have in common and their lengths in tokens.
-
-    sacrebleu's `BLEU.compute_bleu` with smoothing `exp` and effective order, over arrays: `matches[n - 1]` are the
-    clipped matches of length n. Rounding above 100 is cut, so that equal replies are at 100 and not past a limit of it.
-    """
-    import numpy as np
-
-    smoothing = np.ones(len(hypothesis_lengths))
-    logarithms = np.zeros(len(hypothesis_lengths))
-    for n, matched in zip(_ORDERS, matches, strict=True):
-        total = np.maximum(hypothesis_lengths - (n - 1), 0)
-        smoothing[(total > 0) & (matched == 0)] *= 2
-        share = np.where(matched > 0, matched, 1 / smoothing) / np.maximum(total, 1)
-        logarithms += np.where(total > 0, np.log(100 * share), 0)
-    orders = np.clip(hypothesis_lengths, 1, len(_ORDERS))
-    brevity = np.exp(np.minimum(0, 1 - reference_lengths / np.maximum(hypothesis_lengths, 1)))
-    scores = np.minimum(brevity * np.exp(logarithms / orders), 100)
-    return np.where(np.any(matches, axis=0), scores, 0.0)

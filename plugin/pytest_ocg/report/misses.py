@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import chain, zip_longest
@@ -9,16 +10,19 @@ from typing import Any
 
 from pytest_ocg.record import describe, read_record
 
+# A line of `generations.jsonl` begins so; 20,000 misses are not read to show five.
+_MODEL_AND_PATTERN = re.compile(r'{"id": "[^"]*", "model": "([^"]*)", .*?"pattern": "([^"]*)", ')
+
 
 def shown_misses(lines: Iterable[str], number: int) -> list[str]:
     """Up to `number` misses, one line each, taken in turn from every model and part-of-speech pattern."""
     by_pattern: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for line in lines:
-        if '"outcome": "miss"' in line:
-            record = read_record(line)
-            of_pattern = by_pattern[record["model"], record["pattern"]]
+        start = _MODEL_AND_PATTERN.match(line)
+        if start and '"outcome": "miss"' in line:
+            of_pattern = by_pattern[start[1], start[2]]
             if len(of_pattern) < number:
-                of_pattern.append(miss_line(record))
+                of_pattern.append(miss_line(read_record(line)))
     in_turn = chain.from_iterable(zip_longest(*by_pattern.values()))
     return [text for text in in_turn if text is not None][:number]
 

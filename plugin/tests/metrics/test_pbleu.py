@@ -14,7 +14,8 @@ from sacrebleu.metrics.bleu import BLEU  # noqa: TID253 - the reference
 
 from pytest_ocg.errors import MetricError
 from pytest_ocg.metrics.base import Score, average_over_templates
-from pytest_ocg.metrics.pbleu import PairwiseBleu, sentence_scores
+from pytest_ocg.metrics.bleu_pairs import sentence_scores
+from pytest_ocg.metrics.pbleu import PairwiseBleu
 
 LONG = " ".join(f"word{number}" for number in range(10_000))
 SAME_COUNT = 100 * 2 * 12 * 11 / (24 * 23)
@@ -246,4 +247,48 @@ def test_a_sacrebleu_that_scores_otherwise_is_refused(monkeypatch):
     monkeypatch.setattr(BLEU, "compute_bleu", staticmethod(floor_smoothing))
     message = re.escape(f"pbleu: sacrebleu '{sacrebleu.__version__}' scores the fixed texts ")
     with pytest.raises(MetricError, match=f"{message}.* but this version computes .*; install the sacrebleu"):
+        measured(["A dog runs.", "A dog walks."])
+
+
+class Kept(dict):
+    """A store of scores that notes what it was asked for."""
+
+    def scores(self, scorer, keys):
+        return {key: self[scorer, key] for key in keys if (scorer, key) in self}
+
+    def add_scores(self, scorer, scores):
+        self.update({(scorer, key): score for key, score in scores.items()})
+
+
+def test_a_set_scored_before_is_not_scored_again_in_whatever_order_its_replies_come(monkeypatch):
+    replies = {
+        (0, "cs001"): ["A dog runs.", "A dog walks.", "Rain"],
+        (0, "cs002"): ["One.", "Two."],
+        (1, "x"): ["One."],
+    }
+    store = Kept()
+    first = PairwiseBleu(store).measure(replies)
+    assert first == PairwiseBleu().measure(replies)
+    assert len(store) == 2
+    monkeypatch.setattr(BLEU, "sentence_score", None)
+    turned = {key: texts[::-1] for key, texts in replies.items()}
+    assert PairwiseBleu(store).measure(turned) == first
+
+
+def test_a_set_with_other_replies_is_scored_anew_beside_the_kept_ones():
+    store = Kept()
+    PairwiseBleu(store).measure({(0, "cs001"): ["A dog runs.", "A dog walks."]})
+    replies = {
+        (0, "cs001"): ["A dog runs.", "A dog walks.", "A dog walks."],
+        (3, "cs001"): ["A dog walks.", "A dog runs."],
+    }
+    assert PairwiseBleu(store).measure(replies) == PairwiseBleu().measure(replies)
+    assert len(store) == 2
+
+
+def test_a_sacrebleu_that_signs_itself_otherwise_is_refused(monkeypatch):
+    monkeypatch.setattr(
+        BLEU, "get_signature", lambda _: type("Signature", (), {"format": lambda _: "nrefs:1|tok:intl"})()
+    )
+    with pytest.raises(MetricError, match=r"signs its BLEU 'nrefs:1\|tok:intl' and not 'nrefs:1\|case:mixed\|eff:yes"):
         measured(["A dog runs.", "A dog walks."])
