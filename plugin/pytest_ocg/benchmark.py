@@ -12,9 +12,13 @@ import pytest
 
 from pytest_ocg.backends import open_backend
 from pytest_ocg.backends.base import Backend
+from pytest_ocg.backends.loading import Loadable
+from pytest_ocg.backends.prices import Forecast, estimated_tokens
 from pytest_ocg.cache import Cache, default_cache_directory
+from pytest_ocg.cache_key import generation_keys
+from pytest_ocg.errors import ModelError
 from pytest_ocg.metrics.context import ScoringContext
-from pytest_ocg.models import ModelSpec
+from pytest_ocg.models import OPENAI, ModelSpec
 from pytest_ocg.options import Options
 from pytest_ocg.plan import Plan, make_plan
 from pytest_ocg.threshold_files import thresholds_for
@@ -79,6 +83,18 @@ class Benchmark:
                 notice=self.notice,
             )
 
+    def forecasts(self, selected: Mapping[str, int]) -> Iterator[str]:
+        """What is about to be asked of each hosted model and what that costs at most, a line a model.
+
+        `selected` is the number of cases by model.
+        """
+        for model, number in selected.items():
+            spec = self.plan.specs[model]
+            if spec.backend == OPENAI:
+                lengths = [estimated_tokens(self.plan.prompt(case)) for case in self.plan.cases if case.model == model]
+                tokens = round(number * sum(lengths) / len(lengths))
+                yield Forecast(number, tokens, self.plan.settings(model).max_new_tokens).told(model, spec.price)
+
     def check(self) -> None:
         """Find out, before anything is generated, whether models can be had, replies judged and kept, limits applied.
 
@@ -89,8 +105,23 @@ class Benchmark:
         if self.options.gate != "off" and not (will_write and thresholds is not None and not thresholds.exists()):
             thresholds_for(self.plan.specs, thresholds, rootdir=self.config.rootpath)
         self.open_cache().close()
+        is_distributed = self.config.pluginmanager.has_plugin("ocg-distribution")
+        gpus = self.options.gpus_per_worker if is_distributed else None
         for model in self.plan.specs:
             backend = self.open_backend(model)
             self.identities[model] = backend.identity()
+            if isinstance(backend, Loadable):
+                self._check_loading(model, backend, gpus)
             self.batch_sizes[model] = backend.preferred_batch_size()
             backend.close()
+
+    def _check_loading(self, model: str, backend: Loadable, gpus: int | None) -> None:
+        """Raise ModelError where the model cannot be loaded, unless the cache has every reply that is planned."""
+        try:
+            backend.check_loading(gpus)
+        except ModelError:
+            prompts = [self.plan.prompt(case) for case in self.plan.cases if case.model == model]
+            keys = set(generation_keys(self.identities[model], prompts))
+            with self.open_cache() as cache:
+                if self.options.refresh or cache.replies(list(keys)).keys() != keys:
+                    raise

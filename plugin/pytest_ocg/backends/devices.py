@@ -7,7 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +37,14 @@ class Device:
     def kind(self) -> str:
         """`cpu`, `cuda` or `mps`."""
         return self.name.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory one model can have: of that many GPUs together, or of the machine itself where `gpus` is 0."""
+
+    total_bytes: int
+    gpus: int
 
 
 def plan_device(device: str, dtype: str, *, environment: Mapping[str, str] | None = None) -> Device:
@@ -93,10 +101,59 @@ def visible_gpus(environment: Mapping[str, str] | None = None, *, nodes: Path = 
     return tuple(visible)
 
 
+def available_bytes(
+    machine: Path = Path("/proc/meminfo"), container: Path = Path("/sys/fs/cgroup/memory.max")
+) -> int | None:
+    """What this machine, or the container this runs in, has of memory to give; None where neither tells."""
+    limit = container.read_text(encoding="ascii").strip() if container.is_file() else "max"
+    if machine.is_file():
+        found = re.search(r"^MemAvailable:\s+(\d+) kB$", machine.read_text(encoding="ascii"), re.MULTILINE)
+        available = None if found is None else int(found[1]) << 10
+    else:
+        available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else None
+    known = [size for size in (available, int(limit) if limit.isdecimal() else None) if size is not None]
+    return min(known, default=None)
+
+
 def gpu_capabilities() -> tuple[float, ...]:
     """The compute capability of each GPU by `nvidia-smi`, empty where that is not there or says nothing usable."""
     lines = _ask_driver("--query-gpu=compute_cap", "--format=csv,noheader")
     return tuple(float(line) for line in lines if re.fullmatch(r"\d+\.\d+", line))
+
+
+def memory_of(
+    device: Device, gpus: int | None = None, *, environment: Mapping[str, str] | None = None
+) -> Memory | None:
+    """The memory on a device, None where the machine does not tell; CUDA is not touched.
+
+    On GPUs it is all there is, of the `gpus` largest that are visible, or of every visible one. Elsewhere it is what is
+    available now.
+    """
+    if device.kind != "cuda":
+        available = available_bytes()
+        return None if available is None else Memory(available, 0)
+    visible = visible_gpus(environment)
+    _, _, number = device.name.partition(":")
+    sizes = _gpu_bytes(visible[int(number) :][:1] if number else visible)
+    if not sizes:
+        return None
+    dealt = sorted(sizes, reverse=True)[: len(sizes) if gpus is None else gpus]
+    return Memory(sum(dealt), len(dealt))
+
+
+def _gpu_bytes(gpus: Sequence[str]) -> list[int]:
+    """The memory of each of these GPUs by `nvidia-smi`, empty where that leaves one out."""
+    sizes: dict[str, int] = {}
+    for line in _ask_driver("--query-gpu=index,uuid,memory.total", "--format=csv,noheader,nounits"):
+        if fields := re.fullmatch(r"(\d+), (\S+), (\d+)", line):
+            sizes[fields[1]] = sizes[fields[2]] = int(fields[3]) << 20
+    found = [
+        size
+        for gpu in gpus
+        for name, size in sizes.items()
+        if name == gpu or (gpu.startswith("GPU-") and name.startswith(gpu))
+    ]
+    return found if len(found) == len(gpus) else []
 
 
 def _present_gpus(nodes: Path) -> tuple[str, ...]:

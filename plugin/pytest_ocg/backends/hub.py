@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from pytest_ocg.errors import ModelError
 TIMEOUT_SECONDS = 10.0
 
 _INDEX = "*.safetensors.index.json"
+_SHARDS = "*-of-*.safetensors"
 _WANTED = ("*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken", "*.py", "*.safetensors")
 _PICKLES = ("*.bin", "*.pt", "*.pth")
 _UNWANTED = ("original/*", "consolidated*", "onnx/*", "*/*.safetensors", "*/*.bin", "*training_args*")
@@ -43,10 +44,40 @@ def look_up(name: str, revision: str | None) -> tuple[str, list[str]]:
     return str(info.sha), [sibling.rfilename for sibling in info.siblings or ()]
 
 
-def download(name: str, revision: str, *, allow_pickle: bool, notice: Callable[[str], None]) -> Path:
-    """The local folder of a hub model at a commit, fetched unless it is there whole; raises ModelError."""
+def parameter_counts(name: str, revision: str) -> Mapping[str, int] | None:
+    """How many weights of each number format the hub counts in a model's safetensors; None where it does not say."""
+    try:
+        with _explained(name, revision):
+            api = importlib.import_module("huggingface_hub").HfApi()
+            counted = api.model_info(name, revision=revision, timeout=TIMEOUT_SECONDS).safetensors
+    except ModelError:
+        return None
+    return None if counted is None else dict(counted.parameters)
+
+
+def config_file(name: str, revision: str) -> Path | None:
+    """The model's `config.json`, the one file fetched for it; None where it cannot be had."""
+    try:
+        with _explained(name, revision):
+            library = importlib.import_module("huggingface_hub")
+            return Path(library.hf_hub_download(name, "config.json", revision=revision, etag_timeout=TIMEOUT_SECONDS))
+    except ModelError:
+        return None
+
+
+def whole_snapshot(name: str, revision: str) -> Path | None:
+    """The folder of a hub model at a commit in the local cache; None unless it is there whole."""
     cached = _snapshot(name, revision)
-    if cached is not None and _is_whole(cached):
+    return cached if cached is not None and _is_whole(cached) else None
+
+
+def download(name: str, revision: str, *, allow_pickle: bool, notice: Callable[[str], None]) -> Path:
+    """The local folder of a hub model at a commit, fetched unless it is there whole; raises ModelError.
+
+    Processes that start at once fetch each file once: the hub's library holds a lock for every file it writes.
+    """
+    cached = whole_snapshot(name, revision)
+    if cached is not None:
         return cached
     notice(f"downloading {name} at {revision[:12]} from the hub")
     with _explained(name, revision):
@@ -112,9 +143,12 @@ def _weights(folder: Path) -> list[Path]:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether every weight file the snapshot's index names is there, and a tokenizer."""
-    for index in folder.glob(_INDEX):
+    """Whether every weight file its index names is there, and a tokenizer; shards without an index are no whole."""
+    indices = list(folder.glob(_INDEX))
+    for index in indices:
         named = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
         if any(not (folder / file).exists() for file in named):
             return False
+    if not indices and any(folder.glob(_SHARDS)):
+        return False
     return bool(_weights(folder)) and any(folder.glob("tokenizer*"))

@@ -11,14 +11,15 @@ from typing import Any
 from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, Prompt, generation_of
 from pytest_ocg.backends.chat import cut_at_marker, encode, render
 from pytest_ocg.backends.decoding import Reply, decode, shared_prefix
-from pytest_ocg.backends.devices import Device, plan_device
+from pytest_ocg.backends.devices import Device, memory_of, plan_device
+from pytest_ocg.backends.footprint import Load, check_footprint, size_of
 from pytest_ocg.backends.halving import run_in_batches
-from pytest_ocg.backends.loading import LoadedModel, load_model
+from pytest_ocg.backends.loading import LoadedModel, check_code, load_model
 from pytest_ocg.backends.memory import free_memory
 from pytest_ocg.backends.quantization import check_quantization
 from pytest_ocg.backends.quiet import quiet_libraries
 from pytest_ocg.backends.reasoning import answer_of, opens_reasoning
-from pytest_ocg.backends.sources import Source, fetch, find_source
+from pytest_ocg.backends.sources import Source, config_of, fetch, find_source
 from pytest_ocg.errors import BackendError
 from pytest_ocg.models import ModelSpec
 
@@ -70,6 +71,19 @@ class HuggingFaceBackend:
     def preferred_batch_size(self) -> int:
         """How many prompts one `generate` should get: as asked for, else by the kind of device."""
         return self._settings.batch_size or PREFERRED_BATCH[self._plan().kind]
+
+    def check_loading(self, gpus: int | None) -> None:
+        """Raise ModelError where the model needs code that may not be run, or more memory than there is.
+
+        Nothing is downloaded but its configuration. `gpus` is how many each worker is dealt, None for all visible ones.
+        """
+        source, device, settings = self._find(), self._plan(), self._settings
+        config = config_of(source)
+        check_code(source, config, trust_remote_code=settings.trust_remote_code, note=self._spec.note)
+        memory, size = memory_of(device, gpus), size_of(source, config)
+        if memory is not None and size is not None:
+            load = Load(device, settings.quantization, self.preferred_batch_size(), settings.max_new_tokens)
+            check_footprint(source.name, size, load, memory, is_dealt=gpus is not None)
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
         """One generation per prompt, in order; a prompt's reasoning block and a leaked next turn are no part of it.

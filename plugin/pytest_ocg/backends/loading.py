@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from pytest_ocg.backends import gguf_files
 from pytest_ocg.backends.base import GenerationSettings
@@ -23,6 +23,9 @@ _NOT_DECODING = frozenset(
     {"transformers_version", "_from_model_config", "bos_token_id", "eos_token_id", "pad_token_id", "use_cache",
      "decoder_start_token_id", "max_length", "max_new_tokens"}
 )  # fmt: skip
+
+
+_SERVE = "serve it elsewhere and pass --ocg-base-url"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,25 @@ class LoadedModel:
     ignored: Mapping[str, Any]
 
 
+@runtime_checkable
+class Loadable(Protocol):
+    """A backend that loads a model on this machine, and can say in advance that it will not."""
+
+    def check_loading(self, gpus: int | None) -> None:
+        """Raise ModelError for what would go wrong in loading.
+
+        `gpus` is how many GPUs each worker is dealt, None where the model gets all that are visible.
+        """
+        ...
+
+
 def load_model(source: Source, device: Device, settings: GenerationSettings) -> LoadedModel:
     """The model of a source whose files are on this machine; raises ModelError or BackendError with a way out."""
     torch: Any = importlib.import_module("torch")
     check_device(device, torch)
     path = source.path
     assert path is not None, f"{source.name} was not fetched"
-    with _explained(source, device):
+    with _explained(source, device, settings):
         tokenizer, model = _load(path, device, settings, torch)
     _check_placement(model, source, device)
     chat = chat_format(tokenizer)
@@ -82,6 +97,22 @@ def end_tokens(tokenizer: Any, chat: ChatFormat, *configured: int | list[int] | 
     vocabulary = tokenizer.get_vocab()
     found.update(vocabulary[marker] for marker in chat.end_markers if marker in vocabulary)
     return frozenset(found)
+
+
+def check_code(source: Source, config: Mapping[str, Any], *, trust_remote_code: bool, note: str) -> None:
+    """Raise ModelError, with what is noted about the model, where it needs code of its own that may not be run.
+
+    Many models come with code that transformers has itself by now.
+    """
+    if trust_remote_code or "auto_map" not in config:
+        return
+    known = importlib.import_module("transformers.models.auto.configuration_auto").CONFIG_MAPPING_NAMES
+    if config.get("model_type") not in known:
+        noted = f" ({note})" if note else ""
+        raise ModelError(
+            f"model {source.name!r} needs code from its own repository{noted}; read that code, then pass "
+            f"--ocg-trust-remote-code, or {_SERVE}"
+        )
 
 
 def check_device(device: Device, torch: Any) -> None:
@@ -141,12 +172,12 @@ def _check_placement(model: Any, source: Source, device: Device) -> None:
     if device.kind == "cuda" and places & {"cpu", "disk"}:
         raise BackendError(
             f"model {source.name!r} does not fit into the memory of the visible GPUs in {device.dtype}: pass "
-            "--ocg-quantization 4bit, show it more GPUs, or serve it elsewhere and pass --ocg-base-url"
+            f"--ocg-quantization 4bit, show it more GPUs, or {_SERVE}"
         )
 
 
 @contextmanager
-def _explained(source: Source, device: Device) -> Iterator[None]:
+def _explained(source: Source, device: Device, settings: GenerationSettings) -> Iterator[None]:
     """Turns what loading raises into one error that names the model and what to do."""
     safetensors: Any = importlib.import_module("safetensors")
     shown = f"model {source.name!r} cannot be loaded"
@@ -155,7 +186,13 @@ def _explained(source: Source, device: Device) -> Iterator[None]:
     except ModelError as cause:
         raise ModelError(f"{shown}: {cause}") from cause
     except ImportError as cause:
-        raise ModelError(f"{shown}: {_gist(cause)}; install what is missing") from cause
+        if (cause.name or "").partition(".")[0] == "transformers":
+            raise ModelError(_outdated(shown, cause)) from cause
+        raise ModelError(f"{shown}: {_gist(cause)}; install what is missing, or {_SERVE}") from cause
+    except (AttributeError, NameError, TypeError) as cause:
+        if not settings.trust_remote_code:
+            raise
+        raise ModelError(_outdated(shown, cause)) from cause
     except (OSError, ValueError, KeyError, RuntimeError, MemoryError, safetensors.SafetensorError) as cause:
         if is_out_of_memory(cause):
             raise BackendError(
@@ -167,8 +204,13 @@ def _explained(source: Source, device: Device) -> Iterator[None]:
             ) from cause
         raise ModelError(
             f"{shown}: {_gist(cause)}; check that its files are complete and of a causal language model "
-            "that the installed transformers knows"
+            f"that the installed transformers knows, or {_SERVE}"
         ) from cause
+
+
+def _outdated(shown: str, cause: BaseException) -> str:
+    version = importlib.import_module("transformers").__version__
+    return f"{shown}: the code it comes with does not run on transformers {version} ({_gist(cause)}); {_SERVE}"
 
 
 def _gist(cause: BaseException) -> str:

