@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import itertools
 import json
 
 import pytest
@@ -29,6 +30,7 @@ def _row(condition: str) -> dict:
         "identity": {"backend": "huggingface", "revision": "abc", "quantization": "none", "dtype": "float32"},
         "counts": {"planned": 576, "selected": 576, "hit": 123, "miss": 453, "error": 0, "not_run": 0},
         "metrics": metrics,
+        "statistics": {},
     }
 
 
@@ -67,6 +69,52 @@ def make_results():
                 "rows": [_row(condition) for condition in conditions],
             }
         )
+
+    return make
+
+
+@pytest.fixture
+def make_run(make_results, tmp_path):
+    """Writes the folder of a run that was asked all orders of some concept sets, and returns it.
+
+    `hits` is by set, `"bake_V cake_N"`: so many of its orders are hits and the others misses, all of them covered; with
+    a pair, the second number is how many of the last orders have no reply. Sets have ids in the order given.
+    """
+    from pytest_ocg.backends.base import ErrorKind, Generation
+    from pytest_ocg.cases import Case
+    from pytest_ocg.concepts import Concept
+    from pytest_ocg.coverage import Coverage
+    from pytest_ocg.record import Record
+    from pytest_ocg.results_writing import write_results
+
+    def record(case: Case, is_hit: bool, has_reply: bool, says: str) -> Record:
+        if not has_reply:
+            return Record(case, Generation(None, ErrorKind.EMPTY, "nothing came"), None, False, False, "m")
+        positions = tuple((place,) for place in range(len(case.lemmas)))
+        coverage = Coverage(case.lemmas, (), is_hit, None if is_hit else case.lemmas[-1], positions)
+        return Record(case, Generation(f"{says} {' '.join(case.lemmas)}"), coverage, False, False, "m")
+
+    def make(name, hits, *, model=MODEL, templates=(0,), says="It is", statistics=None, **changes):
+        results = make_results()
+        results.update(changes)
+        results["selection"]["templates"] = list(templates)
+        records, sums = [], {"coverage_unordered": {}, "coverage_ordered": {}, "diverse_rate": {}}
+        for template, (number, (words, number_of)) in itertools.product(templates, enumerate(hits.items())):
+            hit, lost = number_of if isinstance(number_of, tuple) else (number_of, 0)
+            concepts = [Concept(*word.rsplit("_", 1)) for word in words.split()]
+            orders = list(itertools.permutations(concepts))
+            replies = len(orders) - lost
+            for place, order in enumerate(orders):
+                case = Case(model, "ordered", 0, template, f"cs{number:03d}", order)
+                records.append(record(case, place < hit, place < replies, says))
+            added = ([100.0 * replies, replies], [100.0 * hit, replies], [50.0, 1])
+            for of_metric, pair in zip(sums.values(), added, strict=True):
+                if replies:
+                    of_metric.setdefault(str(template), {})[f"cs{number:03d}"] = pair
+        [row] = results["rows"]
+        row |= {"model": model, "statistics": sums if statistics is None else statistics}
+        write_results(tmp_path / name, results, [one.as_json() for one in records])
+        return tmp_path / name
 
     return make
 

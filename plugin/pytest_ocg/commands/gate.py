@@ -8,13 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_ocg.errors import ResultsError
 from pytest_ocg.gate import Verdict, default_status, exit_status, judge
+from pytest_ocg.results_files import load_results
 from pytest_ocg.threshold_files import thresholds_for
 from pytest_ocg.thresholds import Thresholds
-
-RESULTS_SCHEMA = 1
-MAX_RESULTS_BYTES = 64 * 1024 * 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,51 +47,6 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         if not verdicts:
             stream.write("gate: NOT EVALUATED the results have no rows\n")
     return status
-
-
-def load_results(path: Path) -> Mapping[str, Any]:
-    """The results in `path`, a file or the folder of a `results.json`; of its rows only the model is checked.
-
-    Raises ResultsError for what is not a results file of this schema.
-    """
-    path = path / "results.json" if path.is_dir() else path
-    try:
-        if not path.is_file():
-            raise ResultsError(
-                f"results {str(path)!r} do not exist; give the results.json of a run, or the folder "
-                "that --ocg-output named"
-            )
-        with path.open("rb") as file:
-            content = file.read(MAX_RESULTS_BYTES + 1)
-    except OSError as error:
-        raise ResultsError(f"results {str(path)!r} cannot be read ({error.strerror}); make them readable") from error
-    if len(content) > MAX_RESULTS_BYTES:
-        raise ResultsError(f"results {str(path)!r} are over {MAX_RESULTS_BYTES} bytes, too large for a results.json")
-    try:
-        results = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ResultsError(f"results {str(path)!r} are not JSON ({error}); run the benchmark again") from error
-    if not isinstance(results, dict):
-        raise ResultsError(
-            f"results {str(path)!r} hold a {type(results).__name__}, not an object; give the "
-            "results.json of a run, not its generations.jsonl"
-        )
-    schema = results.get("schema")
-    if type(schema) is not int or schema != RESULTS_SCHEMA:
-        raise ResultsError(
-            f"results {str(path)!r} have schema {schema!r}, this version reads {RESULTS_SCHEMA}; use "
-            "the version of pytest-ordered-commongen that wrote them, or run the benchmark again"
-        )
-    rows = results.get("rows")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) and _is_name(row.get("model")) for row in rows):
-        raise ResultsError(
-            f"results {str(path)!r} have no list of rows that each name their model; run the benchmark again"
-        )
-    return results
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
 
 
 def _as_json(verdicts: Sequence[Verdict], thresholds: Mapping[str, Thresholds], status: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_ocg.published import ModelRow, load_published
@@ -20,6 +20,7 @@ COLUMNS: Mapping[str, str] = {
 }
 PAPER_SETS = 192
 PAPER_TEMPLATES = 6
+WORRYING_TRUNCATION = 0.05
 
 
 def render_table(results: Mapping[str, Any]) -> list[str]:
@@ -27,8 +28,6 @@ def render_table(results: Mapping[str, Any]) -> list[str]:
 
     A metric that no row has leaves no column, only a footnote that says why.
     """
-    from tabulate import tabulate
-
     rows = results["rows"]
     names = [name for name in COLUMNS if any(_value(row, name) is not None for row in rows)]
     lines = []
@@ -41,13 +40,21 @@ def render_table(results: Mapping[str, Any]) -> list[str]:
         if published is not None:
             lines.append(["", "published", *(_cell(published.get(name)) for name in names)])
     titles = ["model", "condition", *(COLUMNS[name] for name in names)]
+    return [*render_grid(titles, lines, left=2), *footnotes(results)]
+
+
+def render_grid(titles: Sequence[str], lines: Sequence[Sequence[str]], *, left: int) -> list[str]:
+    """The lines under titles of one or two lines each; the first `left` columns flush left, the others right."""
+    from tabulate import tabulate
+
     above = [title.rpartition("\n")[0] for title in titles]
     below = [title.rpartition("\n")[2] for title in titles]
-    grid = [above, below, *lines]
+    heads = [above, below] if any(above) else [below]
+    grid = [*heads, *lines]
     rule = ["-" * max(len(line[column]) for line in grid) for column in range(len(titles))]
-    alignment = ["left", "left", *("right" for _ in names)]
-    table: str = tabulate([above, below, rule, *lines], tablefmt="plain", colalign=alignment, disable_numparse=True)
-    return [*table.splitlines(), *footnotes(results)]
+    alignment = ["left" if column < left else "right" for column in range(len(titles))]
+    table: str = tabulate([*heads, rule, *lines], tablefmt="plain", colalign=alignment, disable_numparse=True)
+    return table.splitlines()
 
 
 def footnotes(results: Mapping[str, Any]) -> Iterator[str]:
@@ -79,7 +86,35 @@ def counts_line(row: Mapping[str, Any]) -> str:
     parts.append(f"{counts['cached']:,} from the cache")
     if counts["echo"]:
         parts.append(f"{counts['echo']:,} repeat the bare list of words")
+    if counts["truncated"]:
+        parts.append(f"{counts['truncated']:,} cut off at the cap of new tokens")
     return f"{row['model']} {row['condition']}: {done:,} cases: {'; '.join(parts)}"
+
+
+def truncation_notes(results: Mapping[str, Any]) -> Iterator[str]:
+    """A warning for each row of which more than one reply in twenty was cut off at the cap of new tokens."""
+    for row in results["rows"]:
+        counts = row["counts"]
+        done = counts["hit"] + counts["miss"] + counts["error"]
+        share = counts["truncated"] / done if done else 0.0
+        if share > WORRYING_TRUNCATION:
+            yield (
+                f"{row['model']} {row['condition']}: {share:.1%} of the replies were cut off at the cap of new tokens; "
+                "raise it with --ocg-max-new-tokens"
+            )
+
+
+def usage_line(row: Mapping[str, Any]) -> str | None:
+    """What a hosted model's replies took in tokens and money; None for any other model."""
+    usage = row["usage"]
+    if row["identity"].get("backend") != "openai":
+        return None
+    told = f"{usage['prompt_tokens']:,} tokens in, {usage['completion_tokens']:,} out"
+    if usage["uncounted"]:
+        told += f" ({usage['uncounted']:,} replies without a count)"
+    cost, new_cost = usage["cost_dollars"], usage["new_cost_dollars"]
+    costs = "cost unknown" if cost is None else f"${cost:,.2f}, of which ${new_cost:,.2f} for replies of this run"
+    return f"{row['model']} {row['condition']}: {told}; {costs}"
 
 
 def recipe_line(results: Mapping[str, Any]) -> str:

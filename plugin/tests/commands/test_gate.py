@@ -3,12 +3,11 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import os
 
 import pytest
 
-from pytest_ocg.commands.gate import MAX_RESULTS_BYTES, add_arguments, load_results, run
-from pytest_ocg.errors import ResultsError, ThresholdError
+from pytest_ocg.commands.gate import add_arguments, run
+from pytest_ocg.errors import ThresholdError
 
 MODEL = "smollm2-135m"
 
@@ -168,49 +167,6 @@ def test_thresholds_that_cannot_be_used_are_an_error(folder):
         gate("results.json")
     with pytest.raises(ThresholdError, match=r"thresholds 'nowhere' do not exist"):
         gate("results.json", "nowhere")
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"", "are not JSON ("),
-        (b"{", "are not JSON ("),
-        (b"\xff\xfe", "are not JSON ("),
-        (b"[" * 100_000, "are not JSON ("),
-        (b'{"schema": 1' + b"0" * 5000 + b"}", "are not JSON ("),
-        (b"[]", "hold a list, not an object; give the results.json of a run, not its generations.jsonl"),
-        (b"null", "hold a NoneType, not an object"),
-        (b"{}", "have schema None, this version reads 1; use the version of pytest-ordered-commongen that wrote them"),
-        (b'{"schema": 2}', "have schema 2, this version reads 1"),
-        (b'{"schema": true}', "have schema True, this version reads 1"),
-        (b'{"schema": 1}', "have no list of rows that each name their model"),
-        (b'{"schema": 1, "rows": {}}', "have no list of rows"),
-        (b'{"schema": 1, "rows": [3]}', "have no list of rows"),
-        (b'{"schema": 1, "rows": [{"model": " "}]}', "have no list of rows"),
-    ],
-)
-def test_what_is_no_results_file_is_refused(tmp_path, content, said):
-    path = tmp_path / "results.json"
-    path.write_bytes(content)
-    with pytest.raises(ResultsError) as caught:
-        load_results(path)
-    assert str(caught.value).startswith(f"results {str(path)!r} ")
-    assert said in str(caught.value)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(
-        ResultsError, match=r"results '.*results.json' do not exist; give the results.json of a run, or"
-    ):
-        load_results(tmp_path)
-
-
-def test_a_file_too_large_for_results_is_not_read(tmp_path):
-    path = tmp_path / "results.json"
-    path.touch()
-    os.truncate(path, MAX_RESULTS_BYTES + 1)
-    with pytest.raises(ResultsError, match=f"are over {MAX_RESULTS_BYTES} bytes, too large for a results.json"):
-        load_results(path)
 
 
 @pytest.mark.parametrize(

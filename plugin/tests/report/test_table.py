@@ -22,7 +22,7 @@ FULL = metrics(
 )  # fmt: skip
 COUNTS = {
     "planned": 27_648, "selected": 27_648, "hit": 20_000, "miss": 7_000, "error": 648, "not_run": 0, "cached": 5,
-    "echo": 3, "errors": {"refused": 600, "timeout": 48},
+    "echo": 3, "truncated": 0, "errors": {"refused": 600, "timeout": 48},
 }  # fmt: skip
 
 
@@ -134,6 +134,35 @@ def test_a_part_of_the_cases_says_how_many_there_are(results):
     line = table.counts_line({**results["rows"][0], "counts": counts})
     assert "2 cases" in line
     assert "2 not run; 4 of 27,648 selected" in line
+
+
+def test_replies_cut_off_at_the_cap_are_counted_and_warned_of_above_one_in_twenty(results):
+    [row] = results["rows"]
+    row["counts"] = {**COUNTS, "truncated": 1382}
+    assert table.counts_line(row).endswith("; 1,382 cut off at the cap of new tokens")
+    assert list(table.truncation_notes(results)) == []
+    row["counts"] = {**COUNTS, "truncated": 1383}
+    assert list(table.truncation_notes(results)) == [
+        "gemma2-9b ordered: 5.0% of the replies were cut off at the cap of new tokens; raise it with "
+        "--ocg-max-new-tokens"
+    ]
+    row["counts"] = {**COUNTS, "hit": 0, "miss": 0, "error": 0}
+    assert list(table.truncation_notes(results)) == []
+
+
+def test_a_hosted_model_tells_its_tokens_and_their_cost_and_a_local_one_does_not(results):
+    usage = {
+        "prompt_tokens": 1_500_000, "completion_tokens": 400_000, "uncounted": 2,
+        "cost_dollars": 7.75, "new_cost_dollars": 0.5,
+    }  # fmt: skip
+    row = {**results["rows"][0], "identity": {"backend": "openai"}, "usage": usage}
+    assert table.usage_line(row) == (
+        "gemma2-9b ordered: 1,500,000 tokens in, 400,000 out (2 replies without a count); "
+        "$7.75, of which $0.50 for replies of this run"
+    )
+    row["usage"] = {**usage, "uncounted": 0, "cost_dollars": None, "new_cost_dollars": None}
+    assert table.usage_line(row) == "gemma2-9b ordered: 1,500,000 tokens in, 400,000 out; cost unknown"
+    assert table.usage_line({**row, "identity": {"backend": "huggingface"}}) is None
 
 
 def test_the_recipe_names_dataset_templates_shots_and_matcher(results):

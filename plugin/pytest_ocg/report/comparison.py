@@ -1,0 +1,119 @@
+"""Two runs compared, as lines for a terminal and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_ocg.case_changes import CaseChanges, ChangedSet
+from pytest_ocg.comparison import Comparison, RowComparison
+from pytest_ocg.paired import Difference
+from pytest_ocg.record import printable
+from pytest_ocg.report.markup import code, folded, number, table
+from pytest_ocg.report.table import COLUMNS, render_grid
+
+_TITLES = ("metric", "old", "new", "difference", "95 % interval", "p", "p (Holm)", "smallest\ndrop seen")
+
+
+def render_comparison(comparison: Comparison) -> list[str]:
+    """For each row a table of the metrics, what became of its cases, and the sets that changed most."""
+    lines = [f"old: {printable(str(comparison.old))}", f"new: {printable(str(comparison.new))}"]
+    for row in comparison.rows:
+        lines += ["", _title(row), "", *render_grid(_TITLES, [_cells(one) for one in _in_order(row)], left=1)]
+        lines += ["", *_missing(row), *_told(row.cases), *(f"note: {printable(note)}" for note in row.notes)]
+        if row.cases.most_changed:
+            lines += ["", "concept sets that changed most:"]
+        for changed in row.cases.most_changed:
+            lines += ["", _hits(changed), *(f"  {printable(line)}" for line in _example(changed))]
+    return [*lines, *(f"note: {printable(note)}" for note in comparison.notes)]
+
+
+def render_comparison_markdown(comparison: Comparison) -> str:
+    """The same, the sets folded away; no text out of the runs is read as markup."""
+    lines = ["## Ordered CommonGen: two runs compared", ""]
+    lines += [f"- old: {code(str(comparison.old))}", f"- new: {code(str(comparison.new))}", ""]
+    titles = [title.replace("\n", " ") for title in _TITLES]
+    for row in comparison.rows:
+        cells = [[code(first), *others] for first, *others in map(_cells, _in_order(row))]
+        lines += [f"### {code(_title(row))}", "", *table(titles, cells)]
+        lines += [f"- {code(line)}" for line in (*_missing(row), *_told(row.cases), *row.notes)]
+        if row.cases.most_changed:
+            lines += ["", *folded("Concept sets that changed most", _folded_sets(row))]
+    return "\n".join([*lines, *(f"- {code(note)}" for note in comparison.notes)]).rstrip("\n") + "\n"
+
+
+def _title(row: RowComparison) -> str:
+    models = dict.fromkeys(printable(model) for model in (row.old_model, row.new_model))
+    sets = "1 concept set" if row.sets == 1 else f"{row.sets} concept sets"
+    templates = ",".join(map(str, row.templates))
+    return (
+        f"{' -> '.join(models)} {printable(row.condition)}: {sets}, templates {templates}, {row.shots}-shot; "
+        "paired by concept set"
+    )
+
+
+def _in_order(row: RowComparison) -> list[Difference]:
+    places = {name: place for place, name in enumerate(COLUMNS)}
+    return sorted(row.differences, key=lambda one: places.get(one.metric, len(places)))
+
+
+def _cells(one: Difference) -> list[str]:
+    interval = "-" if one.bounds is None else f"{one.bounds.low:+.2f} to {one.bounds.high:+.2f}"
+    return [
+        _label(one),
+        number(one.old),
+        number(one.new),
+        number(one.difference, "+.2f"),
+        interval,
+        _p(one.p),
+        _p(one.p_holm),
+        number(one.smallest),
+    ]
+
+
+def _label(one: Difference) -> str:
+    return COLUMNS.get(one.metric, printable(one.metric)).replace("\n", " ")
+
+
+def _p(value: float | None) -> str:
+    return "<0.0001" if value is not None and value < 0.0001 else number(value, ".4f")
+
+
+def _missing(row: RowComparison) -> list[str]:
+    """Why something is not in the table, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for one in _in_order(row):
+        if one.reason:
+            reasons.setdefault(one.reason, []).append(_label(one))
+    return [f"-: {', '.join(labels)}: {reason}" for reason, labels in reasons.items()]
+
+
+def _told(cases: CaseChanges) -> Iterator[str]:
+    yield (
+        f"cases: {cases.hit_to_miss:,} hit to miss, {cases.miss_to_hit:,} miss to hit, {cases.both_hit:,} hit in both, "
+        f"{cases.both_miss:,} missed in both, {cases.without_reply:,} without a reply in one or both"
+    )
+    yield (
+        f"concept sets: {cases.sets_rose} with more hits, {cases.sets_fell} with fewer, {cases.sets_same} with as "
+        f"many; McNemar's exact p {_p(cases.p)}"
+    )
+
+
+def _hits(changed: ChangedSet) -> str:
+    return printable(
+        f"{changed.concepts}: {changed.old_hits} to {changed.new_hits} hits of {changed.judged} "
+        f"({changed.hit_to_miss} lost, {changed.miss_to_hit} won)"
+    )
+
+
+def _example(changed: ChangedSet) -> Iterator[str]:
+    example = changed.example
+    yield f"asked by template {example.template}: {' '.join(example.asked)}"
+    yield f"old, {example.old_outcome}: {example.old_reply}"
+    yield f"new, {example.new_outcome}: {example.new_reply}"
+
+
+def _folded_sets(row: RowComparison) -> Iterator[str]:
+    for changed in row.cases.most_changed:
+        yield f"- {code(_hits(changed))}"
+        yield from (f"  - {code(line)}" for line in _example(changed))
+    yield ""
