@@ -29,6 +29,8 @@ class Command:
 
 COMMANDS = (
     Command("gate", "hold the results of a run against thresholds", "pytest_ocg.commands.gate"),
+    Command("compare", "hold the results of a run against those of another", "pytest_ocg.commands.compare"),
+    Command("export", "write the cases of a run as a table for other programs", "pytest_ocg.commands.export"),
     Command("models", "list the registered models", "pytest_ocg.commands.models"),
     Command("cache", "show what the reply cache holds, or forget some of it", "pytest_ocg.commands.cache"),
 )

@@ -43,3 +43,15 @@ class ThresholdError(OcgError):
 
 class ResultsError(OcgError):
     """A results file that cannot be read or was written by another schema."""
+
+
+class CompareError(OcgError):
+    """Two runs that cannot be compared, or not without being told on what."""
+
+
+class MergeError(OcgError):
+    """Runs that cannot be put together: no shards or models of one run."""
+
+
+class ExportError(OcgError):
+    """A table of cases that cannot be written."""

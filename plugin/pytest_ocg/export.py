@@ -1,0 +1,96 @@
+"""Cases as a flat table for other programs: CSV, or Parquet where pyarrow is installed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_ocg.analysis.reply_orders import realised_order
+from pytest_ocg.errors import ExportError
+
+COLUMNS = (
+    "id", "model", "condition", "shots", "template", "set", "pattern", "concepts", "outcome", "reply", "covered",
+    "in_order", "missing", "order_break", "realised", "positions", "echo", "finish_reason", "prompt_tokens",
+    "completion_tokens", "cached", "made_by", "error", "detail",
+)  # fmt: skip
+"""As in `generations.jsonl`, and `realised`: the concepts by where each first occurs in the reply."""
+
+_WORD_LISTS = ("concepts", "missing", "realised")
+_NUMBERS = ("shots", "template", "prompt_tokens", "completion_tokens")
+_FLAGS = ("covered", "in_order", "echo", "cached")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class CsvExport:
+    """The text of a CSV file, and how many of its cells begin as a spreadsheet's formula would."""
+
+    text: str
+    formulas: int
+
+
+def render_csv(records: Iterable[Mapping[str, Any]], *, for_spreadsheet: bool = False) -> CsvExport:
+    """One line per case (RFC 4180): words joined by blanks, positions as JSON, what is absent as an empty cell.
+
+    Texts are exact but for lone surrogates, which UTF-8 does not have and which are written as `\\udcff`.
+    `for_spreadsheet` puts an apostrophe before each cell that would be run as a formula.
+    """
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(COLUMNS)
+    formulas = 0
+    for record in records:
+        cells = [_csv_cell(value) for value in _flat(record).values()]
+        begins = [cell.startswith(_FORMULA) for cell in cells]
+        formulas += sum(begins)
+        if for_spreadsheet:
+            cells = [f"'{cell}" if begin else cell for cell, begin in zip(cells, begins, strict=True)]
+        writer.writerow(cells)
+    return CsvExport(file.getvalue(), formulas)
+
+
+def render_parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
+    """A Parquet file with one row per case, lists as lists; raises ExportError where pyarrow is not installed."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ExportError(
+            f"Parquet needs pyarrow, which cannot be imported ({error}); pip install pyarrow, or write CSV"
+        ) from error
+    types = {
+        **dict.fromkeys(COLUMNS, pyarrow.string()),
+        **dict.fromkeys(_WORD_LISTS, pyarrow.list_(pyarrow.string())),
+        **dict.fromkeys(_NUMBERS, pyarrow.int64()),
+        **dict.fromkeys(_FLAGS, pyarrow.bool_()),
+        "positions": pyarrow.list_(pyarrow.list_(pyarrow.int64())),
+    }
+    table = pyarrow.Table.from_pylist(list(map(_flat, records)), schema=pyarrow.schema(types))
+    file = io.BytesIO()
+    parquet.write_table(table, file)
+    return file.getvalue()
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    cells = {column: record.get(column) for column in COLUMNS}
+    if cells["positions"] is not None:
+        cells["realised"] = realised_order(record["concepts"], record["positions"])
+    return {column: _utf8(cell) if isinstance(cell, str) else cell for column, cell in cells.items()}
+
+
+def _utf8(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _csv_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return " ".join(value) if all(isinstance(word, str) for word in value) else json.dumps(value)
+    return str(value)

@@ -1,0 +1,117 @@
+"""The Markdown report: what a reviewer reads in a pull request, and that no text out of a run can break it."""
+
+import copy
+
+import pytest
+
+from pytest_ocg.published import load_published
+from pytest_ocg.report.markdown import render_markdown
+
+
+def lines(text, start):
+    return [line for line in text.splitlines() if line.startswith(start)]
+
+
+def test_the_verdict_comes_first_and_a_failed_one_is_bold(make_run):
+    results, records = make_run()
+    assert render_markdown(results, records).splitlines()[:3] == [
+        "## Ordered CommonGen",
+        "",
+        "- **<code>gate&#58; FAILED gemma2-9b coverage&#95;ordered 75.3 under 80.0</code>**",
+    ]
+
+
+@pytest.mark.parametrize("verdicts", [{}, {"gate": {"verdicts": []}}])
+def test_without_a_verdict_it_says_so(make_run, verdicts):
+    results, records = make_run()
+    del results["gate"]
+    assert "- gate: no verdict in these results" in render_markdown({**results, **verdicts}, records).splitlines()
+
+
+def test_a_model_has_its_numbers_and_the_papers_under_them(make_run):
+    text = render_markdown(*make_run())
+    [ours], [paper] = lines(text, "| <code>gemma2-9b</code> | ordered |"), lines(text, "|  | published |")
+    assert ours.split(" | ")[2:] == ["97.51", "75.25", "77.17", "17.60", "41.90", "92.80", "70.10", "93.70", "52.46 |"]
+    assert paper.split(" | ")[2] == f"{load_published().table1['Gemma2-9B'].values['coverage_unordered']:.2f}"
+    assert ours.count("|") == paper.count("|")
+
+
+def test_a_run_that_is_not_the_papers_has_no_published_row(make_run):
+    results, records = make_run()
+    results["dataset"]["sha256"] = "0" * 64
+    assert not lines(render_markdown(results, records), "|  | published |")
+
+
+def test_deltas_stand_under_the_row_and_what_was_not_computed_has_a_reason(make_run):
+    results, records = make_run()
+    results["rows"][0]["delta_vs_original"] = {"coverage_ordered": 3.8, "pbleu": None}
+    results["rows"][0]["metrics"]["perplexity"] = {"value": None, "reason": "hub is away"}
+    text = render_markdown(results, records)
+    [delta] = lines(text, "|  | - original |")
+    assert delta.split(" | ")[2:6] == ["-", "+3.80", "-", "-"]
+    assert "- <code>-&#58; perplexity&#58; hub is away</code>" in text.splitlines()
+
+
+def test_templates_and_patterns_have_their_tables_with_n_and_the_papers_mean(make_run):
+    text = render_markdown(*make_run())
+    assert lines(text, "| 1 | ordered |") == [
+        "| 1 | ordered | n = 1 | 97.51 | 86.34 ± 13.06 | 70.00 | 39.10 ± 15.10 | 77.17 | 44.69 ± 14.17 | 93.70 | "
+        "90.90 ± 6.04 |"
+    ]
+    assert lines(text, "| NNVV |")[0].startswith("| NNVV | n = 1 | 97.51 | 84.26 ± 12.61 | 75.25 |")
+
+
+def test_several_models_are_a_mean_with_its_deviation(make_run):
+    results, records = make_run()
+    other = copy.deepcopy(results["rows"][0])
+    other["model"], other["by_pattern"]["NNVV"]["coverage_ordered"] = "other", 73.25
+    results["rows"].append(other)
+    assert (
+        "| n = 2 | 97.51 ± 0.00 | 84.26 ± 12.61 | 74.25 ± 1.41 |"
+        in lines(render_markdown(results, records), "| NNVV")[0]
+    )
+
+
+def test_order_bias_has_shares_entropy_distances_first_verbs_and_places(make_run):
+    text = render_markdown(*make_run())
+    assert "| <code>gemma2-9b</code> ordered 0-shot | 24 | 4.17 | 0.00 | 4.17 | 4.58 | 3.78 | 4.58 |" in text
+    assert "24 replies, 24 with every concept; of these 0 have two at the same word, 0 repeat the bare list" in text
+    assert "| distance of the asked order from the default order | 0 | 1 | 2 | 3 | 4 | 5 | 6 |" in text
+    assert "| place of the first verb asked for | 3 |" in text
+    assert "| 1 | 100.00 | 0.00 | 0.00 | 0.00 |" in text
+
+
+def test_bare_lists_bring_a_second_line_without_them(make_run):
+    results, records = make_run()
+    assert "bare lists left out" not in render_markdown(results, records)
+    records[0]["echo"] = True
+    assert lines(
+        render_markdown(results, records), "| <code>gemma2-9b</code> ordered 0-shot, bare lists left out | 23 |"
+    )
+
+
+def test_without_records_it_is_whole_but_for_the_bias(make_run):
+    assert "There is no reply to look at." in render_markdown(make_run()[0], [])
+
+
+def test_the_last_line_has_what_it_was_run_with_uncut(make_run):
+    results, records = make_run()
+    results["run"]["versions"] = {f"package-{number}": "1.0" for number in range(40)}
+    assert "package-39 1.0</code>" in render_markdown(results, records).splitlines()[-1]
+
+
+HOSTILE = "a|b<img src=x onerror=alert(1)>\n| x | `@all` </details> [l](http://e.example)"
+
+
+@pytest.mark.parametrize("place", ["model", "condition"])
+def test_text_out_of_a_run_can_neither_break_a_table_nor_bring_html(make_run, place):
+    harmless = render_markdown(*make_run(**{place: "harmless", "published_as": None}))
+    results, records = make_run(**{place: HOSTILE, "published_as": None}, reply=HOSTILE)
+    results["dataset"]["name"] = results["run"]["python"] = results["matcher"] = HOSTILE
+    results["rows"][0]["made_by"][0]["source"] = results["gate"]["verdicts"][0]["reasons"][0] = HOSTILE
+    results["rows"][0]["by_pattern"] = {HOSTILE: results["rows"][0]["by_pattern"]["NNVV"]}
+    text = render_markdown(results, records)
+    assert len(text.splitlines()) == len(harmless.splitlines())
+    assert [line.count("|") for line in text.splitlines()] == [line.count("|") for line in harmless.splitlines()]
+    assert text.count("<") == harmless.count("<")
+    assert not [mark for mark in ("<img", "`", "@", "](", "http:") if mark in text]
