@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import platform
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -15,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ocg import gate
+from pytest_ocg.backends.prices import cost_of
 from pytest_ocg.benchmark import Benchmark
 from pytest_ocg.coverage import matcher_signature
 from pytest_ocg.errors import OcgError, ResultsError
 from pytest_ocg.metrics.context import ScoringContext
+from pytest_ocg.models import ModelSpec
 from pytest_ocg.plan import Plan
 from pytest_ocg.record import read_record
+from pytest_ocg.results_writing import write_results
 from pytest_ocg.summary import Entry, add_deltas, entry_of, summarise_row
 from pytest_ocg.threshold_files import baseline_rows, file_name, thresholds_for, write_thresholds
 
@@ -102,6 +102,8 @@ def summarise(
         for model, condition in planned
         if selected[model, condition]
     ]
+    for row in rows:
+        row["usage"] |= _costs(plan.specs[row["model"]], row["usage"])
     add_deltas(rows)
     ran = len(gathered.lines)
     return {
@@ -135,6 +137,14 @@ def summarise(
             "cut": gathered.cut,
         },
         "rows": rows,
+    }
+
+
+def _costs(spec: ModelSpec, usage: Mapping[str, int]) -> dict[str, float | None]:
+    """What the tokens cost in US dollars, all of them and those of this run; None where the price is not known."""
+    return {
+        "cost_dollars": cost_of(spec.price, usage["prompt_tokens"], usage["completion_tokens"]),
+        "new_cost_dollars": cost_of(spec.price, usage["new_prompt_tokens"], usage["new_completion_tokens"]),
     }
 
 
@@ -177,33 +187,6 @@ def finish(
     if problems and status == gate.OK:
         status = gate.TESTS_FAILED
     return Finished(results, lines, folder if is_written else None, verdicts, tuple(written), tuple(problems), status)
-
-
-def write_results(folder: Path, results: Mapping[str, Any], lines: Sequence[str]) -> None:
-    """Write both files, each as a whole or not at all; raises ResultsError naming the folder."""
-    body = "".join(f"{line}\n" for line in lines).encode("ascii")
-    content = {**results, "generations_sha256": hashlib.sha256(body).hexdigest()}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _replace(folder / "generations.jsonl", body)
-        _replace(folder / "results.json", json.dumps(content, indent=1).encode("ascii") + b"\n")
-    except OSError as error:
-        raise ResultsError(
-            f"results cannot be written to {str(folder)!r} ({error.strerror}); all replies are in the cache: make room "
-            "or choose another folder with --ocg-output and run again"
-        ) from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with unfinished.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _thresholds_path(benchmark: Benchmark, model: str) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_ocg.errors import OcgError
 from pytest_ocg.metrics import MODEL_METRICS, ORDER_METRICS, load_metric, open_model_metric
-from pytest_ocg.metrics.base import Measurement, Replies, average
+from pytest_ocg.metrics.base import Measurement, Replies, Statistics, average
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.metrics.diversity import diverse_rate
 from pytest_ocg.metrics.order import SetVerdict, measure_order, ordered_rate
@@ -34,6 +34,9 @@ class Entry:
     is_echo: bool
     error: str | None
     made_by: str
+    is_truncated: bool
+    prompt_tokens: int | None
+    completion_tokens: int | None
 
 
 def entry_of(record: Mapping[str, Any]) -> Entry:
@@ -50,6 +53,9 @@ def entry_of(record: Mapping[str, Any]) -> Entry:
         is_echo=record.get("echo", False),
         error=record.get("error"),
         made_by=record["made_by"],
+        is_truncated=record["finish_reason"] == "length",
+        prompt_tokens=record["prompt_tokens"],
+        completion_tokens=record["completion_tokens"],
     )
 
 
@@ -72,8 +78,10 @@ def summarise_row(
     sources = Counter(entry.made_by for entry in entries)
     return {
         "counts": _counts(entries, planned, selected),
+        "usage": _usage(entries),
         "metrics": measured.metrics,
         "by_template": measured.by_template,
+        "statistics": measured.statistics,
         "by_pattern": _by_pattern(scored),
         "made_by": [{"replies": count, **provenances.get(source, {})} for source, count in sorted(sources.items())],
     }
@@ -106,7 +114,24 @@ def _counts(entries: Sequence[Entry], planned: int, selected: int) -> dict[str, 
         "not_run": selected - len(entries),
         "cached": sum(entry.is_cached for entry in entries),
         "echo": sum(entry.is_echo for entry in entries),
+        "truncated": sum(entry.is_truncated for entry in entries),
         "errors": dict(sorted(errors.items())),
+    }
+
+
+def _usage(entries: Sequence[Entry]) -> dict[str, int]:
+    """Tokens as the backend counted them, of all cases and of those that were not in the cache."""
+    counted = [
+        (entry, entry.prompt_tokens or 0, entry.completion_tokens or 0)
+        for entry in entries
+        if entry.prompt_tokens is not None or entry.completion_tokens is not None
+    ]
+    return {
+        "prompt_tokens": sum(prompt for _, prompt, _ in counted),
+        "completion_tokens": sum(completion for _, _, completion in counted),
+        "new_prompt_tokens": sum(prompt for entry, prompt, _ in counted if not entry.is_cached),
+        "new_completion_tokens": sum(completion for entry, _, completion in counted if not entry.is_cached),
+        "uncounted": len(entries) - len(counted),
     }
 
 
@@ -114,6 +139,7 @@ def _counts(entries: Sequence[Entry], planned: int, selected: int) -> dict[str, 
 class _Measured:
     metrics: dict[str, dict[str, Any]]
     by_template: dict[str, dict[str, float | None]]
+    statistics: dict[str, dict[str, dict[str, list[float]]]]
 
 
 def _measure(scored: Sequence[Entry], matcher: str, wanted: Sequence[str], scoring: ScoringContext | None) -> _Measured:
@@ -143,12 +169,17 @@ def _measure(scored: Sequence[Entry], matcher: str, wanted: Sequence[str], scori
         }
         for template in templates
     }
-    return _Measured(metrics, by_template)
+    statistics = {
+        name: plain_statistics(measurement.statistics)
+        for name, measurement in measured.items()
+        if measurement.statistics is not None
+    }
+    return _Measured(metrics, by_template, statistics)
 
 
 def _measurement(name: str, replies: Replies, scoring: ScoringContext | None) -> Measurement:
     if name not in MODEL_METRICS:
-        return load_metric(name).measure(replies)
+        return load_metric(name, store=None if scoring is None else scoring.store).measure(replies)
     if scoring is None:
         raise OcgError(CUT)
     return open_model_metric(name, scoring).measure(replies)
@@ -165,6 +196,14 @@ def plain_measurement(measurement: Measurement) -> dict[str, Any]:
         "left_out": measurement.left_out,
         "cut": measurement.cut,
     }
+
+
+def plain_statistics(statistics: Statistics) -> dict[str, dict[str, list[float]]]:
+    """What each set adds, as it stands in `results.json`: by template and set, the sum and of how many."""
+    plain: dict[str, dict[str, list[float]]] = {}
+    for (template, set_id), statistic in sorted(statistics.items()):
+        plain.setdefault(str(template), {})[set_id] = [statistic.total, statistic.count]
+    return plain
 
 
 def _verdicts(scored: Iterable[Entry]) -> dict[tuple[int, str], SetVerdict]:

@@ -8,6 +8,7 @@ from pytest_ocg.summary import Entry, add_deltas, summarise_row
 
 def entry(template=0, set_id="cs000", pattern="NV", reply="a dog runs", covered=True, in_order=True, **more):
     facts = {"is_hit": in_order, "is_cached": False, "is_echo": False, "error": None, "made_by": "m1"}
+    facts |= {"is_truncated": False, "prompt_tokens": None, "completion_tokens": None}
     return Entry(template, set_id, pattern, reply, covered, in_order, **{**facts, **more})
 
 
@@ -36,7 +37,7 @@ def test_hits_misses_and_errors_are_counted_apart_and_errors_by_kind():
     row = summed(entry(), entry(in_order=False), error(), error("refused"), error("refused"), planned=10, selected=8)
     assert row["counts"] == {
         "planned": 10, "selected": 8, "hit": 1, "miss": 1, "error": 3, "not_run": 3, "cached": 0, "echo": 0,
-        "errors": {"refused": 2, "timeout": 1},
+        "truncated": 0, "errors": {"refused": 2, "timeout": 1},
     }  # fmt: skip
 
 
@@ -115,3 +116,35 @@ def test_deltas_are_ordered_minus_original_of_the_same_model():
     assert rows[0]["delta_vs_original"]["perplexity"] is None
     assert "delta_vs_original" not in rows[1]
     assert "delta_vs_original" not in rows[2]
+
+
+def test_replies_cut_at_the_cap_and_tokens_are_counted_of_all_cases_and_of_new_ones():
+    row = summed(
+        entry(is_truncated=True, prompt_tokens=10, completion_tokens=5),
+        entry(is_cached=True, prompt_tokens=20, completion_tokens=7),
+        error("truncated", is_truncated=True, prompt_tokens=30),
+        entry(),
+    )
+    assert row["counts"]["truncated"] == 2
+    assert row["usage"] == {
+        "prompt_tokens": 60, "completion_tokens": 12, "new_prompt_tokens": 40, "new_completion_tokens": 5,
+        "uncounted": 1,
+    }  # fmt: skip
+
+
+def test_the_statistics_of_the_sets_give_the_scores_back():
+    row = summed(
+        entry(template=0), entry(template=0, covered=False, in_order=False), entry(template=0, set_id="cs001"),
+        entry(template=3, reply="rain"), entry(template=3, in_order=False), error(template=3, set_id="cs002"),
+    )  # fmt: skip
+    assert set(row["statistics"]) == {"coverage_unordered", "coverage_ordered", "pbleu", "distinct2", "diverse_rate"}
+    assert row["statistics"]["coverage_ordered"] == {
+        "0": {"cs000": [100, 2], "cs001": [100, 1]},
+        "3": {"cs000": [100, 2]},
+    }
+    for name, by_template in row["statistics"].items():
+        means = [
+            sum(total for total, _ in sets.values()) / sum(count for _, count in sets.values())
+            for sets in by_template.values()
+        ]
+        assert sum(means) / len(means) == pytest.approx(value(row, name), abs=1e-12)

@@ -8,7 +8,14 @@ import pytest
 
 from pytest_ocg.gate import Status
 from pytest_ocg.report.misses import shown_misses
-from pytest_ocg.report.table import counts_line, made_by_line, recipe_line, render_table
+from pytest_ocg.report.table import (
+    counts_line,
+    made_by_line,
+    recipe_line,
+    render_table,
+    truncation_notes,
+    usage_line,
+)
 
 if TYPE_CHECKING:
     from pytest_ocg.benchmark import Benchmark
@@ -30,13 +37,14 @@ def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchma
     if reporter.verbosity >= 0:
         reporter.write_line("")
         for row in results["rows"]:
-            reporter.write_line(counts_line(row))
+            for line in filter(None, (counts_line(row), usage_line(row))):
+                reporter.write_line(line)
         for told in dict.fromkeys(filter(None, map(made_by_line, results["rows"]))):
             reporter.write_line(told)
         reporter.write_line(recipe_line(results))
     if reporter.verbosity > 0:
         _print_signatures(reporter, finished)
-    for notice in benchmark.notices:
+    for notice in (*benchmark.notices, *truncation_notes(results)):
         reporter.write_line(f"note: {notice}", yellow=True)
     for path in finished.written:
         reporter.write_line(f"thresholds written: {path}")

@@ -1,0 +1,64 @@
+"""What a run leaves behind, written to disk: `results.json` and `generations.jsonl`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_ocg.errors import ResultsError
+
+
+def write_results(folder: Path, results: Mapping[str, Any], lines: Sequence[str]) -> None:
+    """Write both files, each as a whole or not at all; raises ResultsError naming the folder."""
+    body = "".join(f"{line}\n" for line in lines).encode("ascii")
+    content = {**results, "generations_sha256": hashlib.sha256(body).hexdigest()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _replace(folder / "generations.jsonl", body)
+        _replace(folder / "results.json", _written(content))
+    except OSError as error:
+        raise ResultsError(
+            f"results cannot be written to {str(folder)!r} ({error.strerror}); all replies are in the cache: make room "
+            "or choose another folder with --ocg-output and run again"
+        ) from error
+
+
+def _written(results: Mapping[str, Any]) -> bytes:
+    """The results as JSON that can be read by eye: a value a line, but the statistics of a template's sets in one."""
+    places: dict[str, str] = {}
+
+    def moved(of_template: Mapping[str, Any]) -> str:
+        place = f"statistics {len(places)} of {results['generations_sha256']}"
+        places[f'"{place}"'] = json.dumps(of_template)
+        return place
+
+    rows = [
+        {
+            **row,
+            "statistics": {
+                metric: {template: moved(sets) for template, sets in by_template.items()}
+                for metric, by_template in row["statistics"].items()
+            },
+        }
+        for row in results["rows"]
+    ]
+    text = json.dumps({**results, "rows": rows}, indent=1)
+    whole = re.sub(r'"statistics \d+ of [0-9a-f]{64}"', lambda found: places[found[0]], text)
+    return f"{whole}\n".encode("ascii")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
