@@ -13,6 +13,7 @@ Quantization = Literal["4bit", "8bit", "none"]
 LEAST_SHARE = 0.8
 
 _STACKED = 3
+_PACKED_ROWS, _PACKED_COLUMNS = 32, 64
 _NEEDED = ("bitsandbytes", "accelerate")
 
 
@@ -69,12 +70,14 @@ def quantize_experts(model: Any) -> None:
 
 
 def count_quantized(model: Any, quantization: Quantization) -> int:
-    """How many weight matrices of the loaded model are quantized; raises ModelError where that is not nearly all.
+    """How many weight matrices of the loaded model are quantized.
 
-    Embeddings and the output layer are left out: they are not quantized by design.
+    Embeddings and the output layer are left out: they are not quantized by design. Raises ModelError where not nearly
+    all others are, or where a layer is of a shape that cannot be computed with.
     """
     if quantization == "none":
         return 0
+    _check_shapes(model)
     embedding: Any = importlib.import_module("torch.nn").Embedding
     layers = [*(layer for layer in model.modules() if isinstance(layer, embedding)), model.get_output_embeddings()]
     spared = {id(layer.weight) for layer in layers if layer is not None}
@@ -95,13 +98,28 @@ def count_quantized(model: Any, quantization: Quantization) -> int:
     return count
 
 
+def _check_shapes(model: Any) -> None:
+    """Raise ModelError for a 4-bit layer that bitsandbytes cannot repack, as it does on a processor with bfloat16."""
+    four_bit: Any = importlib.import_module("bitsandbytes.nn").Linear4bit
+    for name, layer in model.named_modules():
+        if not isinstance(layer, four_bit) or layer.weight.device.type != "cpu" or not layer.support_avx512bf16_for_cpu:
+            continue
+        if layer.out_features % _PACKED_ROWS or layer.in_features % _PACKED_COLUMNS:
+            raise ModelError(
+                f"quantization '4bit': on this processor bitsandbytes computes with layers of multiples of "
+                f"{_PACKED_ROWS} x {_PACKED_COLUMNS} only, and {name!r} of {type(model).__name__} is "
+                f"{layer.out_features} x {layer.in_features}; pass --ocg-quantization 8bit or none"
+            )
+
+
 def _quantized(layer: Any, quantization: Quantization, dtype: Any) -> Any:
     library: Any = importlib.import_module("bitsandbytes.nn")
     device = layer.weight.device
     shape = (layer.in_features, layer.out_features, layer.bias is not None)
     if quantization == "4bit":
         made = library.Linear4bit(*shape, compute_dtype=dtype, quant_type="nf4", device="meta")
-        made.weight = library.Params4bit(layer.weight.data, requires_grad=False, quant_type="nf4", module=made)
+        plain = {"requires_grad": False, "compress_statistics": False}  # as transformers does it
+        made.weight = library.Params4bit(layer.weight.data, quant_type="nf4", module=made, **plain)
     else:
         made = library.Linear8bitLt(*shape, has_fp16_weights=False, device="meta")
         made.weight = library.Int8Params(layer.weight.data, requires_grad=False, has_fp16_weights=False)

@@ -59,7 +59,7 @@ def make_model():
     import torch
     import transformers
 
-    shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 400}
+    shape = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 400}
     grouped = {**shape, "num_key_value_heads": 2, "intermediate_size": 64, "max_position_embeddings": 512}
 
     def make(architecture: str, **changes):

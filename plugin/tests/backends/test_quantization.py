@@ -63,3 +63,15 @@ def test_a_saved_mixture_of_experts_is_loaded_in_four_bits(save_model, backend_o
     backend = backend_of(save_model("Mixtral", num_local_experts=4), quantization="4bit")
     backend.generate([make_prompt("dog"), make_prompt("dog", "catch")])
     assert backend.provenance()["quantized_layers"] >= 2 * (4 + 2)
+
+
+@pytest.mark.parametrize("repacks", [True, False])
+def test_a_layer_that_cannot_be_repacked_on_this_processor_is_named(repacks, make_model, monkeypatch):
+    monkeypatch.setattr("bitsandbytes.nn.modules.has_avx512bf16", lambda: repacks)
+    model = make_model("Llama", hidden_size=32, tie_word_embeddings=False)
+    quantize_linears(model, "4bit", torch.float32)
+    if not repacks:
+        assert count_quantized(model, "4bit") == 14
+        return
+    with pytest.raises(ModelError, match=r"'model\.layers\.0\.self_attn\.q_proj' of LlamaForCausalLM is 32 x 32; pass"):
+        count_quantized(model, "4bit")
