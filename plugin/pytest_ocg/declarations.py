@@ -58,6 +58,14 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "take a sample of N concept sets, stratified by part-of-speech make-up",
         "N[:SEED]",
     ),
+    Declaration(
+        "shard",
+        values.shard,
+        None,
+        "run only the I-th of N parts, cut by whole concept sets (after --ocg-sets); ocg merge puts results together",
+        "I/N",
+        has_ini=False,
+    ),
     Declaration("templates", values.template_ids, "0,1,2,3,4,5", "instruction templates to ask with", "LIST"),
     Declaration(
         "condition",
@@ -99,6 +107,9 @@ DECLARATIONS: tuple[Declaration, ...] = (
     ),
     Declaration("base-url", str, None, "an OpenAI-compatible server to ask", "URL"),
     Declaration(
+        "concurrency", values.number(1, 1024), "16", "requests to a server in flight at once, in each worker", "N"
+    ),
+    Declaration(
         "outputs",
         Path,
         None,
@@ -137,13 +148,34 @@ DECLARATIONS: tuple[Declaration, ...] = (
     Declaration("refresh", values.flag, "false", "generate again what is in the cache", has_ini=False, is_flag=True),
     Declaration("output", Path, "ocg-results", "folder for generations.jsonl and results.json", "DIR"),
     Declaration(
+        "report",
+        values.names,
+        None,
+        "reports to write at the end, each by its suffix (.html, .md, .tex, .csv, .parquet), separated by commas",
+        "FILE[,FILE]",
+    ),
+    Declaration(
         "gate",
         values.choice("auto", "require", "off"),
         "auto",
         "let thresholds decide the exit status: auto, require (10 where they cannot be applied), off",
         "MODE",
     ),
-    Declaration("thresholds", Path, None, "a threshold file, or a folder of MODEL.toml files", "PATH"),
+    Declaration(
+        "thresholds",
+        Path,
+        None,
+        "a threshold file, a folder of MODEL.toml files, or published: those of the paper's models; without it "
+        "thresholds/MODEL.toml, if there is one",
+        "PATH",
+    ),
+    Declaration(
+        "baseline",
+        Path,
+        None,
+        "results.json of an earlier run: max_drop and max_rise count from it, paired by concept set",
+        "FILE",
+    ),
     Declaration(
         "write-thresholds",
         values.flag,

@@ -23,6 +23,7 @@ NOTICE_PROPERTY = "ocg_notice"
 RECORD_PROPERTY = "ocg_record"
 VERDICT_PROPERTY = "ocg_verdict"
 STOPPED_BY_BACKEND = 2
+STOP_REASON = "ocg_stop_reason"
 
 
 def case_of(item: pytest.Item) -> Case | None:
@@ -98,6 +99,8 @@ class Execution:
         try:
             record, ran = self._opened_runner().record(case)
         except OcgError as error:
+            # xdist does not tell what a worker exits with
+            getattr(self._benchmark.config, "workeroutput", {})[STOP_REASON] = str(error)
             pytest.exit(str(error), returncode=STOPPED_BY_BACKEND)
         item.user_properties.append((RECORD_PROPERTY, record.as_json()))
         if ran is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +33,15 @@ _ACCEPTED = (
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """The list price of a hosted model on a date (ISO 8601), in US dollars per million tokens."""
+
+    input: float
+    output: float
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelSpec:
     """Where a model is had and what is special about it.
 
@@ -52,6 +63,7 @@ class ModelSpec:
     max_new_tokens: int | None = None
     base_url: str | None = None
     key_variable: str | None = None
+    price: Price | None = None
     trust_remote_code: bool = False
     note: str = ""
 
@@ -207,6 +219,22 @@ def _registered(name: str, entry: object, place: str) -> ModelSpec:
     cap = table.get("max_new_tokens", 1)
     if type(cap) is not int or cap < 1:
         raise ModelError(f"{place}: max_new_tokens must be a whole number from 1, not {cap!r}")
+    if "price" in table:
+        table["price"] = _price(table["price"], f"{place}: price")
     if not isinstance(table.get("trust_remote_code", False), bool):
         raise ModelError(f"{place}: trust_remote_code must be true or false, not {table['trust_remote_code']!r}")
     return ModelSpec(name, **table)
+
+
+def _price(entry: object, place: str) -> Price:
+    keys = ("input", "output", "date")
+    table = check_keys(entry, keys, keys, place, ModelError)
+    for key in ("input", "output"):
+        dollars = table[key]
+        if type(dollars) not in (int, float) or not 0 <= dollars < math.inf:
+            raise ModelError(f"{place}: {key} must be US dollars per million tokens, not {dollars!r}")
+    if type(table["date"]) is not date:
+        raise ModelError(
+            f"{place}: date must be the day the price was listed, such as 2024-07-18, not {table['date']!r}"
+        )
+    return Price(float(table["input"]), float(table["output"]), table["date"].isoformat())

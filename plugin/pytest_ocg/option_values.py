@@ -20,6 +20,17 @@ class SetSample:
         return f"{self.number}:{self.seed}"
 
 
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Which part of a run is meant, counted from 1, and how many parts there are."""
+
+    index: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+
 def choice(*allowed: str) -> Callable[[str], str]:
     """A reader of one of the allowed words."""
 
@@ -65,6 +76,16 @@ def set_sample(text: str) -> SetSample:
         return SetSample(number(1, 10_000_000)(count), number(0, 2**32 - 1)(seed) if seed else 0)
     except ValueError as error:
         raise ValueError(f"{text!r} is not N or N:SEED, such as 12 or 12:7 ({error})") from None
+
+
+def shard(text: str) -> Shard:
+    """`I/N`, with I from 1 to N."""
+    index, _, count = text.partition("/")
+    try:
+        whole = number(1, 10_000)(count)
+        return Shard(number(1, whole)(index), whole)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not I/N with I from 1 to N, such as 2/3 ({error})") from None
 
 
 def template_ids(text: str) -> tuple[int, ...]:

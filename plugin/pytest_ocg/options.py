@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -10,7 +11,7 @@ import pytest
 
 from pytest_ocg.declarations import DECLARATIONS
 from pytest_ocg.errors import OptionError
-from pytest_ocg.option_values import SetSample
+from pytest_ocg.option_values import SetSample, Shard
 
 MODEL_OPTION = "--model"
 
@@ -23,6 +24,7 @@ class Options:
     concepts: str
     concepts_revision: str | None
     sets: SetSample | None
+    shard: Shard | None
     templates: tuple[int, ...]
     conditions: tuple[str, ...]
     shots: int
@@ -32,6 +34,7 @@ class Options:
     bleurt_model: str
     backend: Literal["auto", "huggingface", "openai", "replay"]
     base_url: str | None
+    concurrency: int
     outputs: Path | None
     quantization: Literal["4bit", "8bit", "none"] | None
     dtype: str
@@ -43,8 +46,10 @@ class Options:
     cache: Path | None
     refresh: bool
     output: Path
+    report: tuple[Path, ...]
     gate: Literal["auto", "require", "off"]
     thresholds: Path | None
+    baseline: Path | None
     write_thresholds: bool
     show_misses: int
     trust_remote_code: bool
@@ -109,6 +114,7 @@ def read_options(config: pytest.Config) -> Options:
         except ValueError as error:
             raise OptionError(f"{origin}: {error}") from error
     read["conditions"] = read.pop("condition")
+    read["report"] = _reports(read["report"] or ())
     if read["outputs"] is not None:
         if read["backend"] not in ("auto", "replay"):
             raise OptionError(f"--ocg-outputs judges replies made elsewhere; drop --ocg-backend {read['backend']!r}")
@@ -116,3 +122,11 @@ def read_options(config: pytest.Config) -> Options:
     elif read["backend"] == "replay":
         raise OptionError("--ocg-backend replay needs --ocg-outputs FILE, the replies to judge")
     return Options(models=requested_models(config), **read)
+
+
+def _reports(names: Sequence[str]) -> tuple[Path, ...]:
+    if not names:
+        return ()
+    from pytest_ocg.report.formats import require_report  # not needed where the plugin is installed but not used
+
+    return tuple(require_report(Path(name)) for name in names)

@@ -10,17 +10,22 @@ from pytest_ocg.backends.base import GenerationSettings, Prompt
 from pytest_ocg.backends.devices import automatic_device
 from pytest_ocg.cases import Case, expand_cases
 from pytest_ocg.concepts import ConceptSet, Dataset, load_dataset, sample_sets
+from pytest_ocg.errors import OptionError
 from pytest_ocg.metrics import CHEAP_METRICS, choose_metrics
 from pytest_ocg.models import ModelSpec, id_names, load_registry, resolve_model
 from pytest_ocg.options import Options
 from pytest_ocg.prompts import Templates, build_prompt, load_templates
+from pytest_ocg.shards import Whole, cut_shard, whole_run
 
 DEFAULT_MAX_NEW_TOKENS = 128
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be run; `specs` is keyed by the name that stands in case ids, `metrics` are beyond the coverages."""
+    """What will be run; `specs` is keyed by the name that stands in case ids, `metrics` are beyond the coverages.
+
+    `whole` is what the run is a shard of, None where it is no shard.
+    """
 
     options: Options
     dataset: Dataset
@@ -28,6 +33,7 @@ class Plan:
     templates: Templates
     specs: Mapping[str, ModelSpec]
     metrics: tuple[str, ...] = CHEAP_METRICS
+    whole: Whole | None = None
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -58,6 +64,7 @@ class Plan:
             device=options.device,
             trust_remote_code=options.trust_remote_code,
             allow_pickle=options.allow_pickle,
+            concurrency=options.concurrency,
         )
 
 
@@ -71,8 +78,18 @@ def make_plan(options: Options, extra_models: Mapping[str, ModelSpec]) -> Plan:
     dataset = load_dataset(options.concepts, revision=options.concepts_revision)
     sample = options.sets
     sets = dataset.sets if sample is None else sample_sets(dataset.sets, sample.number, sample.seed)
+    whole = None
+    if options.shard is not None:
+        whole = whole_run(sets, options.templates)
+        sets = cut_shard(sets, options.shard)
+        if not sets:
+            raise OptionError(
+                f"--ocg-shard {options.shard}: of {whole.sets} concept sets this shard has none; cut the run into "
+                f"{whole.sets} shards or fewer"
+            )
     metrics = choose_metrics(options.metrics, has_gpu=automatic_device() == "cuda")
-    return Plan(options, dataset, sets, load_templates(), dict(zip(id_names(specs), specs, strict=True)), metrics)
+    named = dict(zip(id_names(specs), specs, strict=True))
+    return Plan(options, dataset, sets, load_templates(), named, metrics, whole)
 
 
 def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> ModelSpec:
@@ -83,4 +100,7 @@ def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> Mod
     spec = resolve_model(name, registry)
     if options.backend != "auto":
         spec = replace(spec, backend=options.backend)
-    return replace(spec, backend="openai", base_url=options.base_url) if options.base_url else spec
+    if not options.base_url or options.base_url == spec.base_url:
+        return spec
+    # The registry's key and price are those of the registry's server.
+    return replace(spec, backend="openai", base_url=options.base_url, key_variable=None, price=None)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_ocg.cases import Batch
+from pytest_ocg.plugin import BENCHMARK
 
 SECONDS_BETWEEN_NOTES = 10
 
@@ -36,8 +37,12 @@ class Progress:
         self._scored_told = 0.0
 
     def expect(self, selected: Mapping[str, int]) -> None:
-        """How many cases of each model will be judged."""
-        self._total = Counter(selected)
+        """How many cases of each model will be judged; what hosted ones may cost is said, once."""
+        is_new, self._total = not self._total, Counter(selected)
+        benchmark, reporter = self._config.stash.get(BENCHMARK, None), self._reporter()
+        if is_new and benchmark is not None and reporter is not None and reporter.verbosity >= 0:
+            for line in benchmark.forecasts(selected):
+                _write_apart(reporter, line)
 
     def begin(self, batch: Batch, prompts: int) -> None:
         """A batch is about to be generated; on a terminal say so behind the letters printed so far."""
@@ -59,9 +64,7 @@ class Progress:
             return
         self._erase(reporter)
         if ran["generated"] and reporter.verbosity >= 0 and not _is_live(reporter):
-            if reporter._tw.width_of_current_line:
-                reporter._tw.line()
-            reporter._tw.line(self._line(model))
+            _write_apart(reporter, self._line(model))
 
     def _rate(self, model: str) -> float:
         """Generations a second; once there is a second batch, without the first, which loaded the model."""
@@ -115,6 +118,12 @@ class Progress:
             reporter._tw._file.write(f"\x1b[{self._shown}D\x1b[K")
             reporter._tw.flush()
             self._shown = 0
+
+
+def _write_apart(reporter: pytest.TerminalReporter, text: str) -> None:
+    if reporter._tw.width_of_current_line:
+        reporter._tw.line()
+    reporter._tw.line(text)
 
 
 def _is_live(reporter: pytest.TerminalReporter) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_ocg.backends.base import Backend, Generation
+from pytest_ocg.backends.base import Backend, Generation, GenerationStopped
 from pytest_ocg.cache import Cache
 from pytest_ocg.cache_key import generation_keys
 from pytest_ocg.cases import Batch, Case
@@ -86,19 +86,24 @@ class Runner:
         if missing:
             self._before_generating(batch, len(missing))
             started = time.monotonic()
-            made = backend.generate([prompts[place] for place in missing])
+            try:
+                made = backend.generate([prompts[place] for place in missing])
+            except GenerationStopped as stopped:
+                self._store(batch.model, backend, {keys[missing[at]]: made for at, made in stopped.made.items()})
+                raise
             seconds = time.monotonic() - started
             fresh = {keys[place]: generation for place, generation in zip(missing, made, strict=True)}
-            made_by = self._cache.add_replies(
-                list(fresh.items()),
-                model=batch.model,
-                provenance=backend.provenance(),
-                replace=self._plan.options.refresh,
-            )
+            made_by = self._store(batch.model, backend, fresh)
             generations.update(fresh)
         sources = [stored[key].made_by if key in stored else made_by for key in keys]
         self._keep(batch, [generations[key] for key in keys], sources, [key in stored for key in keys])
         return BatchRun(batch.model, len(batch.cases), len(missing), seconds, self._news(sources))
+
+    def _store(self, model: str, backend: Backend, fresh: Mapping[str, Generation]) -> str:
+        """The id of how these replies were made, once they are in the cache."""
+        return self._cache.add_replies(
+            list(fresh.items()), model=model, provenance=backend.provenance(), replace=self._plan.options.refresh
+        )
 
     def _keep(
         self, batch: Batch, generations: Sequence[Generation], sources: Sequence[str], cached: Sequence[bool]

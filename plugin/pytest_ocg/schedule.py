@@ -13,6 +13,7 @@ from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScopeSc
 from pytest_ocg.backends.devices import visible_gpus
 from pytest_ocg.benchmark import Benchmark
 from pytest_ocg.cases import cut_batches
+from pytest_ocg.execution import STOP_REASON
 from pytest_ocg.scoreboard import Scoreboard
 from pytest_ocg.shares import take_share
 
@@ -74,6 +75,13 @@ class Distribution:
         """Note which cases are left after selection; all workers collect the same."""
         chosen = {self.case_id(nodeid) for nodeid in ids}
         self._scoreboard.select(case for case in self._benchmark.plan.cases if case.id in chosen)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: WorkerController) -> None:
+        """Tell why a worker gave up."""
+        reason = getattr(node, "workeroutput", {}).get(STOP_REASON)
+        if reason is not None:
+            self._benchmark.notice(reason)
 
     def case_id(self, nodeid: str) -> str | None:
         """The case in a test's node id, None where it tests none; the id may stand among other parameters'."""

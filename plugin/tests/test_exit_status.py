@@ -143,7 +143,7 @@ def test_shuffled_tests_make_the_same_batches_and_results(bench):
         "import random\ndef pytest_collection_modifyitems(items):\n    random.Random(5).shuffle(items)\n"
     )
     for way in ((), ("-n", "2")):
-        bench.run(*way, "--ocg-cache", "other", "--ocg-output", "shuffled")
+        bench.run(*way, "--ocg-cache", "other", "--ocg-output", "shuffled", "--ocg-refresh")
         assert bench.results("shuffled")["rows"][0]["metrics"] == bench.results("straight")["rows"][0]["metrics"]
         told = [{**line, "cached": None} for line in bench.generations("shuffled")]
         assert told == [{**line, "cached": None} for line in bench.generations("straight")]

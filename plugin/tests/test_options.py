@@ -21,6 +21,7 @@ def test_without_options_the_defaults_hold(pytester):
     assert (read.concepts, read.sets, read.templates) == ("commongen-lite", None, (0, 1, 2, 3, 4, 5))
     assert (read.conditions, read.shots, read.matcher, read.metrics) == (("ordered",), 0, "inflection", ("auto",))
     assert (read.backend, read.quantization, read.batch_size, read.max_new_tokens) == ("auto", None, None, None)
+    assert (read.base_url, read.concurrency) == (None, 16)
     assert (read.gate, read.show_misses, read.refresh, read.output) == ("auto", 5, False, Path("ocg-results"))
 
 
@@ -46,6 +47,7 @@ def test_models_keep_their_order_and_are_taken_once(pytester):
         (["--ocg-matcher", "lema"], "did you mean 'lemma'?"),
         (["--ocg-metrics", " , "], "--ocg-metrics: ' , ' names nothing"),
         (["--ocg-batch-size", "0"], "--ocg-batch-size: 0 is outside 1 to"),
+        (["--ocg-concurrency", "0"], "--ocg-concurrency: 0 is outside 1 to 1024"),
         (["--ocg-batch-size", "many"], "'many' is not a whole number"),
         (["--ocg-quantization", "4"], "'4' is not one of 4bit, 8bit, none"),
         (["--ocg-backend", "replay"], "--ocg-backend replay needs --ocg-outputs FILE"),

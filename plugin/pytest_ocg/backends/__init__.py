@@ -14,6 +14,7 @@ from pytest_ocg.models import ModelSpec
 BACKENDS: Mapping[str, str] = MappingProxyType(
     {
         "huggingface": "pytest_ocg.backends.huggingface:HuggingFaceBackend",
+        "openai": "pytest_ocg.backends.openai_api:OpenAIBackend",
         "replay": "pytest_ocg.backends.replay:ReplayBackend",
         "scripted": "pytest_ocg.backends.scripted:open_script",
     }

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
+
+from pytest_ocg.errors import BackendError
 
 Role = Literal["system", "user", "assistant"]
 
@@ -70,6 +73,7 @@ class GenerationSettings:
     """How replies are to be made. Decoding is always greedy (SPEC section 2); the cap is in new tokens.
 
     `batch_size` None lets the backend choose for its device. `dtype` and `device` are `auto` or what torch calls them.
+    `concurrency` is the number of requests a backend that asks a server keeps in flight.
     """
 
     max_new_tokens: int = 128
@@ -80,6 +84,15 @@ class GenerationSettings:
     device: str = "auto"
     trust_remote_code: bool = False
     allow_pickle: bool = False
+    concurrency: int = 16
+
+
+class GenerationStopped(BackendError):
+    """Generation cannot go on, but some prompts were answered before: `made`, by their place among those asked for."""
+
+    def __init__(self, message: str, made: Mapping[int, Generation] = MappingProxyType({})) -> None:
+        super().__init__(message)
+        self.made = made
 
 
 class Backend(Protocol):
@@ -96,7 +109,8 @@ class Backend(Protocol):
     def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
         """One generation per prompt, in the same order.
 
-        Raises BackendError where no prompt can be answered; what concerns one prompt is in its generation.
+        Raises BackendError where no further prompt can be answered, GenerationStopped where some of these were; what
+        concerns one prompt is in its generation.
         """
         ...
 
