@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-NAMES = ("imports", "lemmas", "pbleu", "sessions", "generation", "perplexity", "calibration")
+NAMES = ("imports", "lemmas", "pbleu", "sessions", "generation", "perplexity", "calibration", "scaling")
 
 
 def main(chosen: list[str]) -> int:

@@ -16,12 +16,13 @@ from pytest_ocg.backends.loading import Loadable
 from pytest_ocg.backends.prices import Forecast, estimated_tokens
 from pytest_ocg.cache import Cache, default_cache_directory
 from pytest_ocg.cache_key import generation_keys
-from pytest_ocg.errors import ModelError
+from pytest_ocg.errors import ModelError, OcgError
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.models import OPENAI, ModelSpec
 from pytest_ocg.options import Options
 from pytest_ocg.plan import Plan, make_plan
-from pytest_ocg.threshold_files import thresholds_for
+from pytest_ocg.results_files import load_run
+from pytest_ocg.threshold_files import check_writable, thresholds_for
 from pytest_ocg.words import require_analyser
 
 
@@ -102,26 +103,50 @@ class Benchmark:
         """
         require_analyser()
         thresholds, will_write = self.options.thresholds, self.options.write_thresholds
+        if will_write:
+            check_writable(thresholds)
         if self.options.gate != "off" and not (will_write and thresholds is not None and not thresholds.exists()):
             thresholds_for(self.plan.specs, thresholds, rootdir=self.config.rootpath)
+        if self.options.baseline is not None:
+            load_run(self.options.baseline)
         self.open_cache().close()
         is_distributed = self.config.pluginmanager.has_plugin("ocg-distribution")
         gpus = self.options.gpus_per_worker if is_distributed else None
         for model in self.plan.specs:
             backend = self.open_backend(model)
-            self.identities[model] = backend.identity()
+            self.identities[model] = self.identities.get(model) or backend.identity()
             if isinstance(backend, Loadable):
                 self._check_loading(model, backend, gpus)
             self.batch_sizes[model] = backend.preferred_batch_size()
             backend.close()
+
+    def is_kept(self) -> bool:
+        """Whether the cache has every reply that is planned; False also where a model or the cache cannot be had."""
+        try:
+            with self.open_cache() as cache:
+                for model in self.plan.specs:
+                    backend = self.open_backend(model)
+                    self.identities[model] = backend.identity()
+                    backend.close()
+                    if not self._is_kept(model, cache):
+                        return False
+        except OcgError:
+            return False
+        return True
+
+    def _is_kept(self, model: str, cache: Cache) -> bool:
+        cases = [case for case in self.plan.cases if case.model == model]
+        steps = (cases[:1], cases)  # most often the first has none, and then the others need not be looked for
+        return not self.options.refresh and all(
+            cache.has_replies(generation_keys(self.identities[model], [self.plan.prompt(case) for case in some]))
+            for some in steps
+        )
 
     def _check_loading(self, model: str, backend: Loadable, gpus: int | None) -> None:
         """Raise ModelError where the model cannot be loaded, unless the cache has every reply that is planned."""
         try:
             backend.check_loading(gpus)
         except ModelError:
-            prompts = [self.plan.prompt(case) for case in self.plan.cases if case.model == model]
-            keys = set(generation_keys(self.identities[model], prompts))
             with self.open_cache() as cache:
-                if self.options.refresh or cache.replies(list(keys)).keys() != keys:
+                if not self._is_kept(model, cache):
                     raise

@@ -81,6 +81,14 @@ class Cache:
 
         return self.file.read(read)
 
+    def has_replies(self, keys: Sequence[str]) -> bool:
+        """Whether every key has a remembered reply."""
+        different = sorted(set(keys))
+        query = "SELECT 1 FROM replies WHERE key IN"
+        return self.file.read(
+            lambda connection: sum(1 for _ in matching_rows(connection, query, (), different)) == len(different)
+        )
+
     def add_replies(
         self,
         batch: Sequence[tuple[str, Generation]],

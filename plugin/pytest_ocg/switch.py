@@ -35,6 +35,9 @@ def switch_on(config: pytest.Config) -> None:
     scoreboard = Scoreboard(benchmark, progress)
     manager.register(Check(benchmark), "ocg-check")
     manager.register(scoreboard, "ocg-scoreboard")
+    if is_distributed(config) and config.option.dist == "load" and benchmark.is_kept():
+        config.option.dist, config.option.tx = "no", []
+        manager.register(Alone(), "ocg-alone")
     if is_distributed(config):
         manager.register(Distribution(benchmark, scoreboard), "ocg-distribution")
     else:
@@ -64,6 +67,14 @@ class Check:
             self._benchmark.check()
         except OcgError as error:
             raise pytest.UsageError(str(error)) from error
+
+
+class Alone:
+    """Says that there are no workers: their messages about each test take longer than judging what is in the cache."""
+
+    def pytest_report_header(self) -> str:
+        """A line under the versions."""
+        return "ocg: every reply is in the cache: tests run in this process, which is quicker than in workers"
 
 
 def _register_execution(config: pytest.Config, benchmark: Benchmark, progress: Progress | None) -> None:

@@ -61,7 +61,7 @@ def test_all_hits_are_a_green_run(bench, way):
 def test_results_are_the_same_however_tests_are_spread(bench):
     seen = []
     for number, way in enumerate([(), ("-n", "0"), ("-n", "2"), ("-n", "4"), ("-n", "2", "--dist", "worksteal")]):
-        bench.run(*way, "--ocg-output", f"out{number}", "--ocg-batch-size", "10")
+        bench.run(*way, "--ocg-output", f"out{number}", "--ocg-batch-size", "10", "--ocg-refresh")
         results = bench.results(f"out{number}")
         row = results["rows"][0]
         seen.append((row["metrics"], row["by_template"], row["by_pattern"], results["selection"]))
@@ -70,6 +70,20 @@ def test_results_are_the_same_however_tests_are_spread(bench):
             key=[generation["id"] for generation in bench.generations("out0")].index,
         )
     assert all(entry == seen[0] for entry in seen)
+
+
+def test_workers_are_not_started_where_the_cache_has_every_reply(bench):
+    told = "ocg: every reply is in the cache: tests run in this process*"
+    first = bench.run("-n", "2", "--ocg-sets", "2")
+    first.stdout.no_fnmatch_line(told)
+    warm = bench.run("-n", "2", "--ocg-sets", "2")
+    warm.stdout.fnmatch_lines([told])
+    warm.stdout.no_fnmatch_line("*2 workers*")
+    assert warm.parseoutcomes() == first.parseoutcomes() == {"passed": 12, "missed": 36}
+    for more in ((), ("--ocg-sets", "2", "--ocg-refresh"), ("--ocg-sets", "2", "--dist", "loadscope")):
+        again = bench.run("-n", "2", *more)
+        again.stdout.no_fnmatch_line(told)
+        again.stdout.fnmatch_lines(["*2 workers*"])
 
 
 def test_without_a_model_one_skip_says_how_to_start(bench):
