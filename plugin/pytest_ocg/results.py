@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import platform
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from pytest_ocg import gate
+from pytest_ocg import gate, gate_status
 from pytest_ocg.backends.prices import cost_of
 from pytest_ocg.benchmark import Benchmark
 from pytest_ocg.coverage import matcher_signature
 from pytest_ocg.errors import OcgError, ResultsError
+from pytest_ocg.gate_baseline import hold_against
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.models import ModelSpec
 from pytest_ocg.plan import Plan
 from pytest_ocg.record import read_record
-from pytest_ocg.results_writing import write_results
-from pytest_ocg.summary import Entry, add_deltas, entry_of, summarise_row
+from pytest_ocg.report.formats import write_report
+from pytest_ocg.results_files import RESULTS_SCHEMA, Run, load_run
+from pytest_ocg.results_writing import results_folder, write_results
+from pytest_ocg.summary import Entry, add_deltas, entry_of, measure_metric, summarise_row
 from pytest_ocg.threshold_files import baseline_rows, file_name, thresholds_for, write_thresholds
+from pytest_ocg.thresholds import Thresholds
 
-SCHEMA = 1
 PACKAGES = ("pytest", "pytest-xdist", "transformers", "torch", "bitsandbytes", "spacy", "sacrebleu", "openai")
 
 
@@ -56,6 +60,7 @@ class Finished:
     folder: Path | None
     verdicts: tuple[gate.Verdict, ...]
     written: tuple[Path, ...]
+    reports: tuple[Path, ...]
     problems: tuple[str, ...]
     exit_status: int
 
@@ -74,28 +79,35 @@ def summarise(
     entries: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
     planned: Counter[tuple[str, str]] = Counter()
     selected: Counter[tuple[str, str]] = Counter()
+    patterns: defaultdict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(dict)
     for case in plan.cases:
         key = (case.model, case.condition)
         planned[key] += 1
         selected[key] += case.id in gathered.selected
         line = gathered.lines.get(case.id)
+        of_pattern = patterns[key].setdefault(case.pattern, {"planned": 0, "run": 0})
+        of_pattern["planned"] += 1
+        of_pattern["run"] += line is not None
         if line is not None:
             entries[key].append(entry_of(read_record(line)))
     matcher = matcher_signature(options.matcher)
+    # Of replies made elsewhere nothing is known but what was said of them.
+    stated = {"quantization": options.quantization} if options.backend == "replay" and options.quantization else {}
     rows = [
         {
             "model": model,
             "condition": condition,
             "shots": options.shots,
             "published_as": plan.specs[model].published_as,
-            "identity": dict(identities.get(model, {})),
+            "identity": {**stated, **identities.get(model, {})},
+            "patterns": patterns[model, condition],
             **summarise_row(
                 entries[model, condition],
                 planned=planned[model, condition],
                 selected=selected[model, condition],
                 matcher=matcher,
                 metrics=plan.metrics,
-                scoring=scoring,
+                measure=partial(measure_metric, scoring=scoring),
                 provenances=gathered.provenances,
             ),
         }
@@ -107,7 +119,7 @@ def summarise(
     add_deltas(rows)
     ran = len(gathered.lines)
     return {
-        "schema": SCHEMA,
+        "schema": RESULTS_SCHEMA,
         "run": {
             "started": datetime.fromtimestamp(gathered.started, UTC).isoformat(timespec="seconds"),
             "seconds": round(gathered.seconds, 3),
@@ -126,7 +138,8 @@ def summarise(
         "seed": options.seed,
         "selection": {
             "sets": None if options.sets is None else str(options.sets),
-            "shard": None,
+            "shard": None if options.shard is None else str(options.shard),
+            "whole": None if plan.whole is None else asdict(plan.whole),
             "templates": list(options.templates),
             "conditions": list(options.conditions),
             "shots": options.shots,
@@ -162,31 +175,42 @@ def finish(
     results["run"]["command_line"] = list(benchmark.config.invocation_params.args)
     lines = tuple(gathered.lines[case.id] for case in benchmark.plan.cases if case.id in gathered.lines)
     written: list[Path] = []
-    if options.write_thresholds and exitstatus in (gate.OK, gate.TESTS_FAILED):
+    if options.write_thresholds and exitstatus in (gate_status.OK, gate_status.TESTS_FAILED):
         for row in baseline_rows(results):
             try:
                 written.append(write_thresholds(_thresholds_path(benchmark, row["model"]), results, row))
             except OcgError as error:
                 problems.append(str(error))
-    verdicts, status = _judge(benchmark, results, exitstatus, gathered.only_misses, problems)
-    results["gate"] = {
-        "mode": options.gate,
-        "verdicts": [
-            {"model": verdict.model, "status": verdict.status.value, "reasons": list(verdict.reasons)}
-            for verdict in verdicts
-        ],
-        "exit_status": status,
-    }
-    folder = options.output if results["selection"]["complete"] else options.output / "partial"
+    folder = results_folder(options.output, results)
+    verdicts = _verdicts(benchmark, results, lines, problems)
+    status = gate_status.exit_status(verdicts, mode=options.gate, default=exitstatus, only_misses=gathered.only_misses)
+    told = [verdict.as_json() for verdict in verdicts]
+    results["gate"] = {"mode": options.gate, "verdicts": told, "exit_status": status}
     is_written = True
     try:
         write_results(folder, results, lines)
     except ResultsError as error:
         problems.append(str(error))
         is_written = False
-    if problems and status == gate.OK:
-        status = gate.TESTS_FAILED
-    return Finished(results, lines, folder if is_written else None, verdicts, tuple(written), tuple(problems), status)
+    reports = tuple(_write_reports(options.report, results, lines, problems))
+    if problems and status == gate_status.OK:
+        status = gate_status.TESTS_FAILED
+    return Finished(
+        results, lines, folder if is_written else None, verdicts, tuple(written), reports, tuple(problems), status
+    )
+
+
+def _write_reports(
+    paths: Sequence[Path], results: Mapping[str, Any], lines: Iterable[str], problems: list[str]
+) -> Iterator[Path]:
+    records = list(map(read_record, lines)) if paths else []
+    for path in paths:
+        try:
+            path = results_folder(path.parent, results) / path.name
+            write_report(path, results, records)
+            yield path
+        except OcgError as error:
+            problems.append(str(error))
 
 
 def _thresholds_path(benchmark: Benchmark, model: str) -> Path:
@@ -196,20 +220,24 @@ def _thresholds_path(benchmark: Benchmark, model: str) -> Path:
     return benchmark.config.rootpath / "thresholds" / file_name(model)
 
 
-def _judge(
-    benchmark: Benchmark, results: Mapping[str, Any], exitstatus: int, only_misses: bool, problems: list[str]
-) -> tuple[tuple[gate.Verdict, ...], int]:
+def _verdicts(
+    benchmark: Benchmark, results: Mapping[str, Any], lines: Sequence[str], problems: list[str]
+) -> tuple[gate.Verdict, ...]:
     options = benchmark.options
     if options.gate == "off":
-        return (), exitstatus
-    rootdir = benchmark.config.rootpath
+        return ()
+    baseline, found = None, dict[str, Thresholds]()
     try:
-        found = thresholds_for(benchmark.plan.specs, options.thresholds, rootdir=rootdir)
+        if options.baseline is not None:
+            run = Run(options.output / "results.json", results, tuple(map(read_record, lines)))
+            baseline = hold_against(load_run(options.baseline), run)
+        found = thresholds_for(benchmark.plan.specs, options.thresholds, rootdir=benchmark.config.rootpath)
     except OcgError as error:
         problems.append(str(error))
-        found = {}
-    verdicts = gate.judge(results, found)
-    return verdicts, gate.exit_status(verdicts, mode=options.gate, default=exitstatus, only_misses=only_misses)
+    verdicts = gate.judge(results, found, baseline)
+    if baseline is not None and not gate.counts_from_baseline(verdicts):
+        benchmark.notice(gate.UNUSED_BASELINE)
+    return verdicts
 
 
 def _versions() -> Iterator[tuple[str, str | None]]:

@@ -12,9 +12,16 @@ from typing import Any
 
 from pytest_ocg.errors import ResultsError
 
+_WAY_OUT = "all replies are in the cache: make room or choose another folder with --ocg-output and run again"
 
-def write_results(folder: Path, results: Mapping[str, Any], lines: Sequence[str]) -> None:
-    """Write both files, each as a whole or not at all; raises ResultsError naming the folder."""
+
+def results_folder(output: Path, results: Mapping[str, Any]) -> Path:
+    """Where in `output` the results belong: those that are not complete apart, so that they replace no full ones."""
+    return output if results["selection"]["complete"] else output / "partial"
+
+
+def write_results(folder: Path, results: Mapping[str, Any], lines: Sequence[str], *, way_out: str = _WAY_OUT) -> None:
+    """Write both files, each as a whole or not at all; raises ResultsError naming the folder and the way out."""
     body = "".join(f"{line}\n" for line in lines).encode("ascii")
     content = {**results, "generations_sha256": hashlib.sha256(body).hexdigest()}
     try:
@@ -22,10 +29,7 @@ def write_results(folder: Path, results: Mapping[str, Any], lines: Sequence[str]
         _replace(folder / "generations.jsonl", body)
         _replace(folder / "results.json", _written(content))
     except OSError as error:
-        raise ResultsError(
-            f"results cannot be written to {str(folder)!r} ({error.strerror}); all replies are in the cache: make room "
-            "or choose another folder with --ocg-output and run again"
-        ) from error
+        raise ResultsError(f"results cannot be written to {str(folder)!r} ({error.strerror}); {way_out}") from error
 
 
 def _written(results: Mapping[str, Any]) -> bytes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_ocg.errors import OcgError
+from pytest_ocg.metric_intervals import add_intervals
 from pytest_ocg.metrics import MODEL_METRICS, ORDER_METRICS, load_metric, open_model_metric
 from pytest_ocg.metrics.base import Measurement, Replies, Statistics, average
 from pytest_ocg.metrics.context import ScoringContext
@@ -15,6 +16,9 @@ from pytest_ocg.metrics.diversity import diverse_rate
 from pytest_ocg.metrics.order import SetVerdict, measure_order, ordered_rate
 
 TABLE_METRICS = (*ORDER_METRICS, "pbleu", "pbleurt", "distinct2", "distinct2_pooled", "diverse_rate", "perplexity")
+Measure = Callable[[str, Replies], Measurement]
+"""What comes back for the name of a metric and the scored replies."""
+
 NOT_ASKED = "not asked for; --ocg-metrics all computes it"
 CUT = "the run was cut, so no scoring model was loaded"
 
@@ -66,15 +70,15 @@ def summarise_row(
     selected: int,
     matcher: str,
     metrics: Sequence[str],
-    scoring: ScoringContext | None,
+    measure: Measure,
     provenances: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Counts and metrics of one model and condition (SPEC section 4); errors enter no metric.
 
-    `metrics` are those beyond the coverages. Without `scoring`, what needs a scoring model is not computed.
+    `metrics` are those beyond the coverages. Where `measure` raises an OcgError, its message is why there is no value.
     """
     scored = [entry for entry in entries if entry.reply is not None]
-    measured = _measure(scored, matcher, metrics, scoring)
+    measured = _measured(scored, matcher, metrics, measure)
     sources = Counter(entry.made_by for entry in entries)
     return {
         "counts": _counts(entries, planned, selected),
@@ -142,7 +146,7 @@ class _Measured:
     statistics: dict[str, dict[str, dict[str, list[float]]]]
 
 
-def _measure(scored: Sequence[Entry], matcher: str, wanted: Sequence[str], scoring: ScoringContext | None) -> _Measured:
+def _measured(scored: Sequence[Entry], matcher: str, wanted: Sequence[str], measure: Measure) -> _Measured:
     replies: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
     for entry in scored:
         replies[entry.template, entry.set_id].append(entry.reply or "")
@@ -151,7 +155,7 @@ def _measure(scored: Sequence[Entry], matcher: str, wanted: Sequence[str], scori
     reasons: dict[str, str] = {}
     for name in wanted:
         try:
-            measured[name] = _measurement(name, replies, scoring)
+            measured[name] = measure(name, replies)
         except OcgError as error:
             reasons[name] = str(error)
     metrics = {
@@ -174,10 +178,12 @@ def _measure(scored: Sequence[Entry], matcher: str, wanted: Sequence[str], scori
         for name, measurement in measured.items()
         if measurement.statistics is not None
     }
+    add_intervals(metrics, statistics)
     return _Measured(metrics, by_template, statistics)
 
 
-def _measurement(name: str, replies: Replies, scoring: ScoringContext | None) -> Measurement:
+def measure_metric(name: str, replies: Replies, *, scoring: ScoringContext | None) -> Measurement:
+    """The metric called `name` on these replies; raises an OcgError for want of the `scoring` that it needs."""
     if name not in MODEL_METRICS:
         return load_metric(name, store=None if scoring is None else scoring.store).measure(replies)
     if scoring is None:

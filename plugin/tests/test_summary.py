@@ -1,9 +1,11 @@
 """Sums: what is counted, what enters a metric, what is absent and why."""
 
+from functools import partial
+
 import pytest
 
 from pytest_ocg.metrics import CHEAP_METRICS, MODEL_METRICS
-from pytest_ocg.summary import Entry, add_deltas, summarise_row
+from pytest_ocg.summary import Entry, add_deltas, measure_metric, summarise_row
 
 
 def entry(template=0, set_id="cs000", pattern="NV", reply="a dog runs", covered=True, in_order=True, **more):
@@ -24,7 +26,7 @@ def summed(*entries, planned=None, selected=None, metrics=CHEAP_METRICS):
         selected=count if selected is None else selected,
         matcher="inflection|x",
         metrics=metrics,
-        scoring=None,
+        measure=partial(measure_metric, scoring=None),
         provenances={"m1": {"source": "here"}},
     )
 

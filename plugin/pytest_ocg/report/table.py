@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_ocg.published import ModelRow, load_published
+from pytest_ocg.published import PAPER_SETS, PAPER_SHA256, PAPER_TEMPLATES, ModelRow, load_published
 
 COLUMNS: Mapping[str, str] = {
     "coverage_unordered": "coverage\nw/o order",
@@ -18,21 +18,22 @@ COLUMNS: Mapping[str, str] = {
     "diverse_rate": "diverse\nrate",
     "perplexity": "perplexity",
 }
-PAPER_SETS = 192
-PAPER_TEMPLATES = 6
 WORRYING_TRUNCATION = 0.05
 
 
-def render_table(results: Mapping[str, Any]) -> list[str]:
+def render_table(results: Mapping[str, Any], *, with_intervals: bool = False) -> list[str]:
     """One line per model and condition, the deltas to `original` and the published numbers under it, and footnotes.
 
-    A metric that no row has leaves no column, only a footnote that says why.
+    A metric that no row has leaves no column, only a footnote that says why. `with_intervals` adds a line of 95 %
+    intervals over concept sets.
     """
     rows = results["rows"]
     names = [name for name in COLUMNS if any(_value(row, name) is not None for row in rows)]
     lines = []
     for row in rows:
         lines.append([row["model"], row["condition"], *(_cell(_value(row, name)) for name in names)])
+        if with_intervals:
+            lines.append(["", "95 % interval", *(interval_cell(row["metrics"].get(name)) for name in names)])
         if "delta_vs_original" in row:
             deltas = row["delta_vs_original"]
             lines.append(["", "- original", *(_cell(deltas.get(name), "+.2f") for name in names)])
@@ -40,7 +41,8 @@ def render_table(results: Mapping[str, Any]) -> list[str]:
         if published is not None:
             lines.append(["", "published", *(_cell(published.get(name)) for name in names)])
     titles = ["model", "condition", *(COLUMNS[name] for name in names)]
-    return [*render_grid(titles, lines, left=2), *footnotes(results)]
+    unbounded = interval_footnotes(results) if with_intervals else ()
+    return [*render_grid(titles, lines, left=2), *footnotes(results), *unbounded]
 
 
 def render_grid(titles: Sequence[str], lines: Sequence[Sequence[str]], *, left: int) -> list[str]:
@@ -69,6 +71,24 @@ def footnotes(results: Mapping[str, Any]) -> Iterator[str]:
                     where.append(label)
     for reason, labels in reasons.items():
         yield f"-: {', '.join(labels)}: {reason}"
+
+
+def interval_footnotes(results: Mapping[str, Any]) -> Iterator[str]:
+    """Why a metric that has a value has no interval, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for row in results["rows"]:
+        for name in COLUMNS:
+            reason = row["metrics"].get(name, {}).get("interval_reason")
+            if reason and _value(row, name) is not None:
+                reasons.setdefault(reason, []).append(COLUMNS[name].replace("\n", " "))
+    for reason, labels in reasons.items():
+        yield f"no interval: {', '.join(dict.fromkeys(labels))}: {reason}"
+
+
+def interval_cell(score: Mapping[str, Any] | None) -> str:
+    """The 95 % interval of a score, `[20.1, 22.8]`, a dash where there is none."""
+    interval = None if score is None else score.get("interval")
+    return "-" if interval is None else f"[{interval['low']:.1f}, {interval['high']:.1f}]"
 
 
 def counts_line(row: Mapping[str, Any]) -> str:
@@ -121,9 +141,10 @@ def recipe_line(results: Mapping[str, Any]) -> str:
     """What the numbers were measured on and with."""
     dataset, selection = results["dataset"], results["selection"]
     sample = f" (sample {selection['sets']})" if selection["sets"] else ""
+    shard = f", shard {selection['shard']}" if selection["shard"] else ""
     templates = ",".join(map(str, selection["templates"]))
     return (
-        f"{dataset['name']} {dataset['sha256'][:8]}{sample}, templates {templates}, {selection['shots']}-shot, "
+        f"{dataset['name']} {dataset['sha256'][:8]}{sample}{shard}, templates {templates}, {selection['shots']}-shot, "
         f"matcher {results['matcher']}"
     )
 
@@ -152,6 +173,7 @@ def published_values(results: Mapping[str, Any], row: Mapping[str, Any]) -> Mapp
         and results["dataset"]["sha256"] == PAPER_SHA256
         and selection["sets"] is None
         and selection["complete"]
+        and selection["shard"] is None
         and len(selection["templates"]) == PAPER_TEMPLATES
         and results["matcher"].startswith("inflection")
     )
@@ -165,9 +187,6 @@ def published_values(results: Mapping[str, Any], row: Mapping[str, Any]) -> Mapp
     if row["condition"] == "ordered":
         return found.values
     return found.baseline() if row["shots"] == 0 else None
-
-
-PAPER_SHA256 = "30a0836e8ded8b4da875154759d332018b92b481a65025ac7b06d1c5b2e7674b"
 
 
 def _value(row: Mapping[str, Any], name: str) -> float | None:

@@ -33,7 +33,7 @@ def make_run():
             "run": {"started": "2026-11-30T10:00:00+00:00", "python": "3.11.7", "versions": {"spacy": "3.8.18"}},
             "rows": [row],
             "dataset": {"name": "commongen-lite", "sha256": table.PAPER_SHA256, "sets": 192, "dropped": 0},
-            "selection": {"sets": None, "complete": True, "templates": [0, 1, 2, 3, 4, 5], "shots": 0},
+            "selection": {"sets": None, "shard": None, "complete": True, "templates": [0, 1, 2, 3, 4, 5], "shots": 0},
             "matcher": "inflection|spacy:3.8.18",
             "gate": {
                 "verdicts": [{"model": model, "status": "failed", "reasons": ["coverage_ordered 75.3 under 80.0"]}],

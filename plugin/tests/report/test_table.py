@@ -36,7 +36,7 @@ def results():
     return {
         "rows": [row],
         "dataset": {"name": "commongen-lite", "sha256": table.PAPER_SHA256, "sets": 192, "dropped": 0},
-        "selection": {"sets": None, "complete": True, "templates": [0, 1, 2, 3, 4, 5], "shots": 0},
+        "selection": {"sets": None, "shard": None, "complete": True, "templates": [0, 1, 2, 3, 4, 5], "shots": 0},
         "matcher": "inflection|spacy:3.8.18",
     }
 
