@@ -29,7 +29,10 @@ class Command:
 
 COMMANDS = (
     Command("gate", "hold the results of a run against thresholds", "pytest_ocg.commands.gate"),
+    Command("thresholds", "show what a model must hold, or write it from results", "pytest_ocg.commands.thresholds"),
     Command("compare", "hold the results of a run against those of another", "pytest_ocg.commands.compare"),
+    Command("merge", "put the results of shards, or of several models, together", "pytest_ocg.commands.merge"),
+    Command("report", "write the report on a run: HTML, Markdown, LaTeX, CSV or Parquet", "pytest_ocg.commands.report"),
     Command("export", "write the cases of a run as a table for other programs", "pytest_ocg.commands.export"),
     Command("models", "list the registered models", "pytest_ocg.commands.models"),
     Command("cache", "show what the reply cache holds, or forget some of it", "pytest_ocg.commands.cache"),

@@ -24,7 +24,6 @@ class Declaration:
     metavar: str = ""
     has_ini: bool = True
     is_flag: bool = False
-    is_repeatable: bool = False
 
     @property
     def option(self) -> str:

@@ -54,4 +54,4 @@ class MergeError(OcgError):
 
 
 class ExportError(OcgError):
-    """A table of cases that cannot be written."""
+    """A report or a table of cases that cannot be written."""

@@ -60,7 +60,8 @@ def render_parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
         from pyarrow import parquet
     except ImportError as error:
         raise ExportError(
-            f"Parquet needs pyarrow, which cannot be imported ({error}); pip install pyarrow, or write CSV"
+            f"Parquet needs pyarrow, which cannot be imported ({error}); "
+            'pip install "pytest-ordered-commongen[parquet]", or write CSV'
         ) from error
     types = {
         **dict.fromkeys(COLUMNS, pyarrow.string()),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_ocg.errors import ResultsError
+from pytest_ocg.whole_files import write_whole
 
 _WAY_OUT = "all replies are in the cache: make room or choose another folder with --ocg-output and run again"
 
@@ -26,8 +26,8 @@ def write_results(folder: Path, results: Mapping[str, Any], lines: Sequence[str]
     content = {**results, "generations_sha256": hashlib.sha256(body).hexdigest()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _replace(folder / "generations.jsonl", body)
-        _replace(folder / "results.json", _written(content))
+        write_whole(folder / "generations.jsonl", body)
+        write_whole(folder / "results.json", _written(content))
     except OSError as error:
         raise ResultsError(f"results cannot be written to {str(folder)!r} ({error.strerror}); {way_out}") from error
 
@@ -54,15 +54,3 @@ def _written(results: Mapping[str, Any]) -> bytes:
     text = json.dumps({**results, "rows": rows}, indent=1)
     whole = re.sub(r'"statistics \d+ of [0-9a-f]{64}"', lambda found: places[found[0]], text)
     return f"{whole}\n".encode("ascii")
-
-
-def _replace(path: Path, content: bytes) -> None:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with unfinished.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)

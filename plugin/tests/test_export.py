@@ -81,7 +81,10 @@ def test_what_a_spreadsheet_would_run_is_counted_and_left_or_guarded_when_asked(
 
 def test_parquet_without_pyarrow_is_an_error_that_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ExportError, match=r"^Parquet needs pyarrow, which .*; pip install pyarrow, or write CSV$"):
+    with pytest.raises(
+        ExportError,
+        match=r'^Parquet needs pyarrow, which .*; pip install "pytest-ordered-commongen\[parquet\]", or write CSV$',
+    ):
         render_parquet([CASE])
 
 

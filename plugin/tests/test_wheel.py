@@ -56,7 +56,12 @@ def test_the_wheel_carries_code_data_and_benchmark_and_no_tests_of_its_own(wheel
         "pytest_ocg/fixtures/templates.toml",
         "pytest_ocg/fixtures/models.toml",
         "pytest_ocg/fixtures/published/table1_zero_shot.csv",
+        "pytest_ocg/report/templates/report.html.j2",
+        "pytest_ocg/report/templates/macros.html.j2",
+        "pytest_ocg/report/templates/report.css",
+        "pytest_ocg/report/templates/replies.js",
         "pytest_ocg/thresholds/README.md",
+        "pytest_ocg/thresholds/gemma2-9b.toml",
         "ocg_tests/test_ordered_commongen.py",
     ):
         assert needed in names

@@ -11,6 +11,7 @@ from typing import TextIO
 from pytest_ocg.errors import ExportError, OptionError
 from pytest_ocg.export import render_csv, render_parquet
 from pytest_ocg.results_files import load_records, load_run
+from pytest_ocg.whole_files import write_whole
 
 FORMATS = ("csv", "parquet")
 
@@ -72,6 +73,6 @@ def _chosen_format(arguments: argparse.Namespace) -> str:
 
 def _write(path: Path, content: bytes) -> None:
     try:
-        path.write_bytes(content)
+        write_whole(path, content)
     except OSError as error:
         raise ExportError(f"{str(path)!r} cannot be written ({error.strerror}); name another --output") from error

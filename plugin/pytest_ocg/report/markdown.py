@@ -7,9 +7,10 @@ from typing import Any
 
 from pytest_ocg.analysis.order_bias import order_biases
 from pytest_ocg.analysis.spread_tables import SPREAD_METRICS, Spread, table2, table3
-from pytest_ocg.gate import Status, Verdict
+from pytest_ocg.gate import Status
 from pytest_ocg.published import load_published
 from pytest_ocg.report.bias_tables import render_biases
+from pytest_ocg.report.history import recorded_verdicts
 from pytest_ocg.report.markup import code, folded, number, plain, table
 from pytest_ocg.report.table import COLUMNS, counts_line, footnotes, made_by_line, published_values, recipe_line
 
@@ -36,10 +37,7 @@ def render_markdown(results: Mapping[str, Any], records: Iterable[Mapping[str, A
 
 
 def _verdicts(results: Mapping[str, Any]) -> list[str]:
-    verdicts = [
-        Verdict(verdict["model"], Status(verdict["status"]), tuple(verdict["reasons"]))
-        for verdict in results.get("gate", {}).get("verdicts", ())
-    ]
+    verdicts = recorded_verdicts(results)
     lines = [code(verdict.line(), _LONGEST_LINE) for verdict in verdicts]
     bold = [
         f"**{line}**" if verdict.status is Status.FAILED else line

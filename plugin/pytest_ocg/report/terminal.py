@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ocg.gate import Status
+from pytest_ocg.record import read_record
+from pytest_ocg.report.github import tell_github
+from pytest_ocg.report.markdown import render_markdown
 from pytest_ocg.report.misses import shown_misses
 from pytest_ocg.report.table import (
     counts_line,
@@ -32,7 +36,7 @@ def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchma
     if reporter.verbosity >= 0:
         _print_misses(reporter, finished, benchmark.options.show_misses)
     reporter.write_sep("=", "ordered commongen")
-    for line in render_table(results):
+    for line in render_table(results, with_intervals=reporter.verbosity > 0):
         reporter.write_line(line)
     if reporter.verbosity >= 0:
         reporter.write_line("")
@@ -50,10 +54,20 @@ def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchma
         reporter.write_line(f"thresholds written: {path}")
     if finished.folder is not None and reporter.verbosity >= 0:
         reporter.write_line(f"results: {finished.folder}/results.json, generations.jsonl")
+    for path in finished.reports:
+        reporter.write_line(f"report: {path}")
     for problem in finished.problems:
         reporter.write_line(f"ocg: {problem}", red=True)
+    for note in (note for verdict in finished.verdicts for note in verdict.notes):
+        reporter.write_line(f"gate: {note}")
     for verdict in finished.verdicts:
         reporter.write_line(verdict.line(), **{COLOURS[verdict.status]: True})
+    for line in tell_github(os.environ, finished.verdicts, lambda: _markdown(finished)):
+        reporter.write_line(line)
+
+
+def _markdown(finished: Finished) -> str:
+    return render_markdown(finished.results, map(read_record, finished.lines))
 
 
 def _print_misses(reporter: pytest.TerminalReporter, finished: Finished, number: int) -> None:

@@ -1,0 +1,60 @@
+"""`ocg report`: the report on a run, as a file or on the terminal."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TextIO
+
+from pytest_ocg.errors import OptionError
+from pytest_ocg.report.formats import FORMATS, require_report, write_report
+from pytest_ocg.report.latex import render_latex
+from pytest_ocg.report.markdown import render_markdown
+from pytest_ocg.report.shape import check_shape
+from pytest_ocg.results_files import Run, load_results, load_run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `run` reads."""
+    parser.add_argument(
+        "results", type=Path, metavar="RESULTS", help="results.json with generations.jsonl beside it, or their folder"
+    )
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"a file that ends in {', '.join(FORMATS)}")
+    where.add_argument("--markdown", action="store_true", help="write Markdown for a pull request to the terminal")
+    where.add_argument("--latex", action="store_true", help="write a LaTeX table to the terminal")
+    parser.add_argument(
+        "--earlier",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="RESULTS",
+        help="results of runs before, for the history of the gate in the HTML report",
+    )
+
+
+def run(arguments: argparse.Namespace, stream: TextIO) -> int:
+    """Write the report and return 0.
+
+    Raises OptionError for a file that no report can be written to, ResultsError for results that cannot be used, and
+    ExportError where writing fails.
+    """
+    output: Path | None = arguments.output
+    if output is not None:
+        require_report(output)
+    if arguments.earlier and (output is None or output.suffix.lower() != ".html"):
+        raise OptionError(
+            f"--earlier {str(arguments.earlier[0])!r} is for the HTML report; write one with --output FILE.html"
+        )
+    found = load_run(arguments.results)
+    check_shape(found)
+    earlier = [Run(path, load_results(path), ()) for path in arguments.earlier]
+    for before in earlier:
+        check_shape(before)
+    if output is not None:
+        write_report(output, found.results, found.records, [before.results for before in earlier])
+    elif arguments.latex:
+        stream.write(render_latex(found.results))
+    else:
+        stream.write(render_markdown(found.results, found.records))
+    return 0

@@ -1,0 +1,105 @@
+"""The forms a report can be written in, each chosen by the end of a file's name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pytest_ocg.errors import ExportError, OptionError
+from pytest_ocg.whole_files import write_whole
+
+Results = Mapping[str, Any]
+Records = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """What a suffix stands for: the library it needs, by its extra, and what renders the bytes of the file."""
+
+    render: Callable[[Results, Records, Sequence[Results]], bytes]
+    library: str = ""
+    extra: str = ""
+
+
+def _html(results: Results, records: Records, earlier: Sequence[Results]) -> bytes:
+    from pytest_ocg.report.html import render_html
+
+    return render_html(results, records, earlier).encode("utf-8")
+
+
+def _markdown(results: Results, records: Records, _: Sequence[Results]) -> bytes:
+    from pytest_ocg.report.markdown import render_markdown
+
+    return render_markdown(results, records).encode("utf-8")
+
+
+def _latex(results: Results, _: Records, __: Sequence[Results]) -> bytes:
+    from pytest_ocg.report.latex import render_latex
+
+    return render_latex(results).encode("utf-8")
+
+
+def _csv(_: Results, records: Records, __: Sequence[Results]) -> bytes:
+    from pytest_ocg.export import render_csv
+
+    return render_csv(records).text.encode("utf-8")
+
+
+def _parquet(_: Results, records: Records, __: Sequence[Results]) -> bytes:
+    from pytest_ocg.export import render_parquet
+
+    return render_parquet(records)
+
+
+FORMATS: Mapping[str, Format] = {
+    ".html": Format(_html, "matplotlib", "report"),
+    ".md": Format(_markdown),
+    ".tex": Format(_latex),
+    ".csv": Format(_csv),
+    ".parquet": Format(_parquet, "pyarrow", "parquet"),
+}
+
+
+def format_of(path: Path) -> Format:
+    """The format that the name of the file ends in; raises OptionError naming those that there are."""
+    found = FORMATS.get(path.suffix.lower())
+    if found is None:
+        *others, last = FORMATS
+        raise OptionError(f"report {str(path)!r} does not end in {', '.join(others)} or {last}; rename it")
+    return found
+
+
+def require_report(path: Path) -> Path:
+    """The path, where a report can be written to it; raises OptionError naming what stands in the way."""
+    wanted = format_of(path)
+    if wanted.library and find_spec(wanted.library) is None:
+        raise OptionError(
+            f"report {str(path)!r} needs {wanted.library}, which is not installed; "
+            f'pip install "pytest-ordered-commongen[{wanted.extra}]"'
+        )
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise OptionError(
+            f"report {str(path)!r} cannot be written there; name a file in a folder that can be written to"
+        )
+    return path
+
+
+def write_report(path: Path, results: Results, records: Records, earlier: Sequence[Results] = ()) -> None:
+    """Write the report on a run, in HTML with what the gate said of `earlier` ones; its folder is made where needed.
+
+    Raises OptionError for a suffix that is not known and ExportError where the file cannot be written.
+    """
+    content = format_of(path).render(results, records, earlier)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+    except OSError as error:
+        raise ExportError(
+            f"report {str(path)!r} cannot be written ({error.strerror}); name another file, or make it later with "
+            "ocg report"
+        ) from error

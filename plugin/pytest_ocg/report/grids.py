@@ -1,0 +1,139 @@
+"""The tables of the HTML report: what stands in each, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_ocg.analysis.order_bias import Kept, OrderBias
+from pytest_ocg.analysis.spread_tables import SPREAD_METRICS, Spread
+from pytest_ocg.report.markup import number
+from pytest_ocg.report.table import COLUMNS, interval_cell, published_values
+
+TITLES: Mapping[str, str] = {name: title.replace("\n", " ") for name, title in COLUMNS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A text, and what stands small under it."""
+
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table: its caption, titles, and rows whose first `left` cells say what the row is about."""
+
+    caption: str
+    titles: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    left: int = 1
+
+
+def text_grid(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> Grid:
+    """A grid of plain texts."""
+    return Grid(caption, titles, [[Cell(text) for text in row] for row in rows], left)
+
+
+def metrics_grid(results: Mapping[str, Any]) -> Grid:
+    """A row per model and condition with the 95 % interval of each metric, and under it deltas and published values."""
+    rows = results["rows"]
+    names = [name for name in COLUMNS if any(row["metrics"].get(name, {}).get("value") is not None for row in rows)]
+    lines: list[list[Cell]] = []
+    for row in rows:
+        scores = row["metrics"]
+        values = {name: score["value"] for name, score in scores.items()}
+        shots = f"{row['shots']}-shot" if row["shots"] else ""
+        start = [Cell(row["model"]), Cell(row["condition"], shots)]
+        lines.append([*start, *(Cell(number(values.get(name)), _interval(scores.get(name))) for name in names)])
+        if "delta_vs_original" in row:
+            lines.append([Cell(""), Cell("- original"), *_plain(row["delta_vs_original"], names, "+.2f")])
+        published = published_values(results, row)
+        if published is not None:
+            lines.append([Cell(""), Cell("published"), *_plain(published, names)])
+    return Grid("Metrics", ["model", "condition", *(TITLES[name] for name in names)], lines, 2)
+
+
+def checks_grid(verdict: Mapping[str, Any]) -> Grid:
+    """What was held against a row, from the verdict in `results.json`."""
+    rows = [
+        [
+            Cell(check["metric"], check["says"] if check.get("fall") else ""), Cell(number(check["value"])),
+            Cell(check["bound"]), Cell(number(check["limit"])), Cell("yes" if check["holds"] else "no"),
+        ]
+        for check in verdict.get("checks", ())
+    ]  # fmt: skip
+    return Grid("What was held", ["metric", "value", "bound", "limit", "holds"], rows)
+
+
+def counts_grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
+    """What became of the cases of each row."""
+    keys = ("planned", "hit", "miss", "error", "not_run", "cached", "echo")
+    titles = ("cases", "hit", "missed", "without a reply", "not run", "from the cache", "repeat the bare list")
+    lines = []
+    for row in rows:
+        counts = row["counts"]
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in counts["errors"].items())
+        numbers = (Cell(f"{counts[key]:,}", kinds if key == "error" else "") for key in keys)
+        lines.append([Cell(row["model"]), Cell(row["condition"]), *numbers])
+    return Grid("Cases", ["model", "condition", *titles], lines, 2)
+
+
+def spread_grid(
+    caption: str, keys: Sequence[str], lines: Sequence[tuple[Sequence[str], Mapping[str, Spread], Mapping[str, Spread]]]
+) -> Grid:
+    """Means over models beside the paper's: for each line what it is about, our spreads and the published ones."""
+    titles = [*keys, "models", *(title for name in SPREAD_METRICS for title in (TITLES[name], "paper"))]
+    rows = []
+    for about, ours, paper in lines:
+        models = max((spread.models for spread in ours.values()), default=0)
+        cells = [_spread(spreads.get(name)) for name in SPREAD_METRICS for spreads in (ours, paper)]
+        rows.append([*map(Cell, about), Cell(str(models)), *cells])
+    return Grid(caption, titles, rows, len(keys))
+
+
+def preference_grid(biases: Sequence[OrderBias]) -> Grid:
+    """How much each model keeps to one order; where replies repeat the bare list, a second time without these."""
+    titles = [
+        "model", "condition", "replies with an order", "default-order share", "held out", "held out, at random",
+        "entropy (bits)", "entropy at random", "at most",
+    ]  # fmt: skip
+    rows = [
+        [
+            Cell(bias.model, note), Cell(bias.condition), Cell(f"{found.replies:,}"),
+            *(Cell(number(value)) for value in (
+                found.default_share, found.held_out_share, found.held_out_share_at_random, found.entropy_bits,
+                found.entropy_bits_at_random, found.most_bits,
+            )),
+        ]
+        for bias in biases
+        for note, found in (("", bias.as_scored), ("bare lists left out", bias.without_echo))
+        if found is bias.as_scored or bias.echoes
+    ]  # fmt: skip
+    return Grid("Preference for one order", titles, rows, 2)
+
+
+def kept_grid(caption: str, at: str, kept: Sequence[Kept]) -> Grid:
+    """How often the order asked for is kept, by what `at` names."""
+    rows = [
+        ["none" if one.at is None else str(one.at), number(one.coverage_ordered), number(one.ordered_rate),
+         f"{one.replies:,.1f}"]
+        for one in kept
+    ]  # fmt: skip
+    return text_grid(caption, [at, TITLES["coverage_ordered"], TITLES["ordered_rate"], "replies"], rows)
+
+
+def _interval(score: Mapping[str, Any] | None) -> str:
+    return interval_cell(score) if score and score.get("interval") else ""
+
+
+def _plain(values: Mapping[str, float | None], names: Sequence[str], form: str = ".2f") -> Iterator[Cell]:
+    return (Cell(number(values.get(name), form)) for name in names)
+
+
+def _spread(spread: Spread | None) -> Cell:
+    if spread is None:
+        return Cell("-")
+    return Cell(number(spread.mean), "" if spread.deviation is None else f"± {spread.deviation:.2f}")

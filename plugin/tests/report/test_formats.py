@@ -1,0 +1,73 @@
+"""The forms of a report: chosen by suffix, checked before anything is generated, written where it was said."""
+
+import re
+
+import pytest
+
+from plugin.tests.report.whole_run import whole_run
+from pytest_ocg.errors import ExportError, OptionError
+from pytest_ocg.report import formats
+from pytest_ocg.report.formats import format_of, require_report, write_report
+
+
+@pytest.mark.parametrize(
+    ("name", "starts"),
+    [
+        ("r.html", b"<!DOCTYPE html>"), ("r.md", b"## Ordered CommonGen"), ("r.tex", b"% "), ("r.csv", b"id,model"),
+        ("R.HTML", b"<!DOCTYPE html>"),
+    ],
+)  # fmt: skip
+def test_the_suffix_chooses_the_form(tmp_path, name, starts):
+    path = tmp_path / "new" / name
+    write_report(path, *whole_run())
+    assert path.read_bytes().startswith(starts)
+
+
+def test_parquet_is_one_of_them(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra parquet is not installed")
+    write_report(tmp_path / "r.parquet", *whole_run())
+    assert parquet.read_table(tmp_path / "r.parquet").num_rows == 24
+
+
+@pytest.mark.parametrize("name", ["r.pdf", "r", "html"])
+def test_another_suffix_is_refused_with_those_that_there_are(tmp_path, name):
+    path = tmp_path / name
+    with pytest.raises(OptionError) as caught:
+        format_of(path)
+    assert str(caught.value) == (f"report {str(path)!r} does not end in .html, .md, .tex, .csv or .parquet; rename it")
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "extra"), [("r.html", "matplotlib", "report"), ("r.parquet", "pyarrow", "parquet")]
+)
+def test_a_library_that_is_not_installed_is_named_with_its_extra(tmp_path, monkeypatch, name, library, extra):
+    monkeypatch.setattr(formats, "find_spec", lambda asked: None)
+    with pytest.raises(OptionError) as caught:
+        require_report(tmp_path / name)
+    assert f'needs {library}, which is not installed; pip install "pytest-ordered-commongen[{extra}]"' in str(
+        caught.value
+    )
+
+
+def test_a_folder_that_is_not_there_yet_is_fine(tmp_path):
+    path = tmp_path / "a" / "b" / "r.md"
+    assert require_report(path) == path
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("name", ["file/r.md", "folder.md"])
+def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, name):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.md").mkdir()
+    with pytest.raises(OptionError, match=f"{re.escape(name)}' cannot be written there; name a file in a folder"):
+        require_report(tmp_path / name)
+
+
+def test_a_write_that_fails_names_the_file_and_the_way_out(tmp_path):
+    path = tmp_path / "r.md"
+    path.mkdir()
+    with pytest.raises(ExportError) as caught:
+        write_report(path, *whole_run())
+    assert str(caught.value) == (
+        f"report {str(path)!r} cannot be written (Is a directory); name another file, or make it later with ocg report"
+    )
