@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_ocg.thresholds import SIGNATURE_KEYS, Thresholds
+from pytest_ocg.thresholds import SIGNATURE_KEYS, Selection, Thresholds
 
 _RENEW = "run as the thresholds were taken, or renew them with --ocg-write-thresholds"
 
@@ -46,33 +46,68 @@ def run_signature(results: Mapping[str, Any], row: Mapping[str, Any]) -> dict[st
 
 def signature_problems(results: Mapping[str, Any], row: Mapping[str, Any], thresholds: Thresholds) -> Iterator[str]:
     """One reason for each thing in which the row differs from what the thresholds were laid down for."""
-    if row.get("model") != thresholds.model:
+    if thresholds.model is not None and row.get("model") != thresholds.model:
         yield f"{thresholds.path} is for model {shown(thresholds.model)}, not {shown(row.get('model'))}"
     run, wanted = run_signature(results, row), thresholds.signature
     for key in differing_keys(run, wanted):
         yield f"{key} is {shown(run[key])} but the thresholds are for {shown(wanted[key])}; {_RENEW}"
 
 
+def selection_problems(results: Mapping[str, Any], row: Mapping[str, Any], selection: Selection) -> Iterator[str]:
+    """One reason for each way in which the row has not all cases of the selection, or others besides."""
+    whole = list(run_problems(results, row))
+    yield from whole if selection.pattern is None else _pattern_problems(results, row, selection.pattern, whole)
+    sets = run_signature(results, row)["sets"]
+    if sets != selection.sets:
+        yield f"sets is {shown(sets)} but the thresholds are for {shown(selection.sets)}; {_RENEW}"
+
+
+def _pattern_problems(
+    results: Mapping[str, Any], row: Mapping[str, Any], pattern: str, whole: Sequence[str]
+) -> Iterator[str]:
+    """Nothing where the run is whole, since that has the cases of every pattern."""
+    if not whole:
+        return
+    selection, counts = dig(results, "selection"), _counts(row)
+    if dig(selection, "cut") is not None or dig(selection, "shard") is not None or counts is None:
+        yield from whole
+        return
+    planned, run = (dig(row, "patterns", pattern, key) for key in ("planned", "run"))
+    done = counts["hit"] + counts["miss"] + counts["error"]
+    if not _is_count(planned) or not planned or run != planned or done != planned:
+        yield f"partial run ({shown(run)} of {shown(planned)} cases of {pattern}, {done:,} cases in all)"
+
+
 def differing_keys(run: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[str]:
-    """The SIGNATURE_KEYS in which a run's signature is not as wanted; what `wanted` does not have is left open."""
+    """The SIGNATURE_KEYS in which a run's signature is not as wanted.
+
+    What `wanted` does not have is left open, and so are the versions of a matcher of which it has the name alone.
+    """
     for key in SIGNATURE_KEYS:
         if key not in wanted or (key == "dataset" and "dataset_sha256" in wanted):
             continue  # equal content is the same dataset, whatever its file is called
-        if not _is_same(run[key], wanted[key]):
+        is_name_alone = key == "matcher" and "|" not in str(wanted[key])
+        if not _is_same(str(run[key]).partition("|")[0] if is_name_alone else run[key], wanted[key]):
             yield key
 
 
 def run_problems(results: Mapping[str, Any], row: Mapping[str, Any]) -> Iterator[str]:
-    """One reason for each way in which the run, or the row, is less than what was planned."""
+    """One reason for each way in which the run, or the row, is less than the benchmark as asked for."""
+    shard = dig(results, "selection", "shard")
+    if shard is not None:
+        yield f"only shard {shown(shard)} of the run; merge all shards with `ocg merge`"
+    yield from unfinished_problems(results, row)
+
+
+def unfinished_problems(results: Mapping[str, Any], row: Mapping[str, Any]) -> Iterator[str]:
+    """One reason for each way in which the run, or the row, is less than was planned, be that a shard or the whole."""
     selection = dig(results, "selection")
-    cut, shard = dig(selection, "cut"), dig(selection, "shard")
+    cut = dig(selection, "cut")
     planned, run = dig(selection, "planned"), dig(selection, "run")
     counts = _counts(row)
     partial = False
     if cut is not None:
         yield f"run was cut: {shown(cut)}"
-    if shard is not None:
-        yield f"only shard {shown(shard)} of the run; merge all shards with `ocg merge`"
     if not _is_count(planned) or not _is_count(run):
         yield f"results do not say how many cases were planned ({shown(planned)}) and run ({shown(run)})"
     elif run != planned:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
-from pytest_ocg.comparability import dig, error_problems, run_problems, shown, signature_problems
-from pytest_ocg.thresholds import METRIC_RANGES, Limit, Thresholds, is_number
+from pytest_ocg.comparability import dig, error_problems, selection_problems, shown, signature_problems
+from pytest_ocg.gate_baseline import BaselineRun
+from pytest_ocg.gate_checks import ROUNDING, Check, checks, score_of, told_apart
+from pytest_ocg.thresholds import METRIC_RANGES, Limit, Selection, Thresholds, is_number
 
-OK, TESTS_FAILED, GATE_NOT_EVALUATED = 0, 1, 10
-
-_ROUNDING = 1e-9
 _REPLY_SHARES = ("coverage_unordered", "coverage_ordered", "diverse_rate", "distinct2")
+
+
+UNUSED_BASELINE = "no limit counts from the baseline run; add max_drop or max_rise to a metric of the thresholds"
 
 
 class Status(StrEnum):
@@ -25,42 +27,54 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """A limit that does not hold: the value measured, and the `min` or `max` it had to keep."""
-
-    metric: str
-    value: float
-    bound: Literal["min", "max"]
-    limit: float
-
-    def __str__(self) -> str:
-        decimals = len(repr(self.limit).partition(".")[2])
-        value, limit = _told_apart(self.value, self.limit, at_least=max(1, min(decimals, 6)))
-        return f"{self.metric} {value} {'under' if self.bound == 'min' else 'over'} {limit}"
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the gate says about one model, and why.
+    """What the gate says about one row of results, and why.
 
     `name` is what the line calls it: the model, with condition and shots where the run had several of its rows judged.
+    `checks` are all bounds that were held against the row.
     """
 
     model: str
     status: Status
     reasons: tuple[str, ...] = ()
-    broken: tuple[Broken, ...] = ()
+    checks: tuple[Check, ...] = ()
     name: str = ""
+    condition: str | None = None
+    shots: int | None = None
+
+    @property
+    def broken(self) -> tuple[Check, ...]:
+        """The bounds that do not hold."""
+        return tuple(check for check in self.checks if not check.holds)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of bounds that hold: how large a drop would have been seen, or was taken for noise."""
+        return tuple(str(check) for check in self.checks if check.holds and check.fall is not None)
 
     def line(self) -> str:
-        """The verdict on one line, `gate: FAILED smollm2-135m coverage_ordered 21.4 under 23.0`."""
+        """The verdict on one line, `gate: FAILED smollm2-135m coverage_ordered 21.4 [20.1, 22.8] under 23.0`."""
         said = "; ".join(self.reasons)
         said = f"({said})" if self.status is Status.PASSED else said
         name = "".join(letter if letter.isprintable() else "?" for letter in (self.name or self.model)[:200])
         return f"gate: {self.status.upper().replace('_', ' ')} {name} {said}"
 
+    def as_json(self) -> dict[str, Any]:
+        """The verdict as plain data, as `results.json` keeps it."""
+        return {
+            "model": self.model,
+            "name": self.name or self.model,
+            "condition": self.condition,
+            "shots": self.shots,
+            "status": self.status.value,
+            "reasons": list(self.reasons),
+            "checks": [check.as_json() for check in self.checks],
+        }
 
-def judge(results: Mapping[str, Any], thresholds: Mapping[str, Thresholds]) -> tuple[Verdict, ...]:
+
+def judge(
+    results: Mapping[str, Any], thresholds: Mapping[str, Thresholds], baseline: BaselineRun | None = None
+) -> tuple[Verdict, ...]:
     """The verdicts on a whole run, model after model; `thresholds` are by model, absent where there are none.
 
     A row whose condition or shots a model's thresholds do not speak of is left out where another row of the model is
@@ -72,13 +86,8 @@ def judge(results: Mapping[str, Any], thresholds: Mapping[str, Thresholds]) -> t
     verdicts: list[Verdict] = []
     for model, own in rows.items():
         if model not in thresholds:
-            verdicts.append(
-                Verdict(
-                    model,
-                    Status.NOT_EVALUATED,
-                    ("no thresholds for this model; take them with --ocg-write-thresholds",),
-                )
-            )
+            reasons = ("no thresholds for this model; take them with --ocg-write-thresholds",)
+            verdicts.append(Verdict(model, Status.NOT_EVALUATED, reasons))
             continue
         limits = thresholds[model]
         concerned = [row for row in own if limits.concerns(row)]
@@ -86,97 +95,120 @@ def judge(results: Mapping[str, Any], thresholds: Mapping[str, Thresholds]) -> t
             row for row in own if row in concerned or not concerned or any(error_problems(row, limits.max_error_share))
         ]
         for row in judged:
-            verdict = evaluate(results, row, limits)
+            verdict = evaluate(results, row, limits, baseline)
             name = f"{model} {row.get('condition')} {row.get('shots')}-shot" if len(judged) > 1 else model
-            verdicts.append(Verdict(model, verdict.status, verdict.reasons, verdict.broken, name))
+            condition, shots = row.get("condition"), row.get("shots")
+            verdicts.append(
+                replace(
+                    verdict,
+                    name=name,
+                    condition=condition if isinstance(condition, str) else None,
+                    shots=shots if type(shots) is int else None,
+                )
+            )
     return tuple(verdicts)
 
 
-def evaluate(results: Mapping[str, Any], row: Mapping[str, Any], thresholds: Thresholds) -> Verdict:
-    """The verdict on one row of `results` (schema 1); exactly at a limit holds.
+def evaluate(
+    results: Mapping[str, Any], row: Mapping[str, Any], thresholds: Thresholds, baseline: BaselineRun | None = None
+) -> Verdict:
+    """The verdict on one row of `results` (schema 1) by the selections it has all cases of; exactly at a limit holds.
 
-    A broken limit fails. What cannot be judged (a partial run, another signature, errors over the budget, a metric that
-    was not computed) is not evaluated, and the reasons name what was measured and what was wanted.
+    A broken limit fails. What cannot be judged (a run of no selection, another signature, errors over the budget, a
+    metric that was not computed, a baseline that is not comparable) is not evaluated, and the reasons name what was
+    measured and what was wanted.
     """
     model = str(row.get("model"))
+    unlike = {selection.name: list(selection_problems(results, row, selection)) for selection in thresholds.selections}
+    fitting = [selection for selection in thresholds.selections if not unlike[selection.name]]
     problems = [
-        *run_problems(results, row),
+        *(() if fitting else _no_selection(thresholds, unlike)),
         *error_problems(row, thresholds.max_error_share),
         *signature_problems(results, row, thresholds),
     ]
     if problems:
         return Verdict(model, Status.NOT_EVALUATED, tuple(dict.fromkeys(problems)))
-    broken: list[Broken] = []
-    for limit in thresholds.limits:
-        found = _problem(row, limit) or _broken(row, limit)
-        if isinstance(found, Broken):
-            broken.append(found)
-        elif found is not None:
-            problems.append(found)
+    found: list[Check] = []
+    for selection in fitting:
+        for limit in selection.limits:
+            checked, told = _held(row, selection, limit, baseline)
+            found += checked
+            problems += told
+    broken = [str(check) for check in found if not check.holds]
     if broken or problems:
         status = Status.FAILED if broken else Status.NOT_EVALUATED
-        return Verdict(model, status, (*map(str, broken), *problems), tuple(broken))
-    held = sum((limit.minimum is not None) + (limit.maximum is not None) for limit in thresholds.limits)
-    return Verdict(model, Status.PASSED, (f"{held} limit holds" if held == 1 else f"{held} limits hold",))
+        return Verdict(model, status, (*broken, *dict.fromkeys(problems)), tuple(found))
+    held = "1 limit holds" if len(found) == 1 else f"{len(found)} limits hold"
+    if len(thresholds.selections) > 1:
+        held += f": {', '.join(selection.name for selection in fitting)}"
+    return Verdict(model, Status.PASSED, (held,), tuple(found))
 
 
-def exit_status(
-    verdicts: Sequence[Verdict], *, mode: Literal["auto", "require", "off"], default: int, only_misses: bool = True
-) -> int:
-    """The exit status of a run whose own status is `default`; anything but OK (0) and TESTS_FAILED (1) is kept.
-
-    A failed verdict gives 1. All passed gives 0, which pardons misses and nothing else: pass `only_misses=False` where
-    a test outside the judged rows failed. Otherwise the status is `default`, or 10 in mode `require`, also for no
-    verdict at all.
-    """
-    if mode == "off" or default not in (OK, TESTS_FAILED):
-        return default
-    found = {verdict.status for verdict in verdicts}
-    if Status.FAILED in found:
-        return TESTS_FAILED
-    if found == {Status.PASSED}:
-        return OK if only_misses else default
-    return GATE_NOT_EVALUATED if mode == "require" else default
+def counts_from_baseline(verdicts: Sequence[Verdict]) -> bool:
+    """Whether a baseline makes a difference to any of the verdicts, or may have if more could have been judged."""
+    return any(
+        verdict.status is Status.NOT_EVALUATED or any(check.fall is not None for check in verdict.checks)
+        for verdict in verdicts
+    )
 
 
-def default_status(results: Mapping[str, Any]) -> int:
-    """The status pytest itself gave such a run: 1 unless it ran to its end, something hit, and nothing else was."""
-    rows = results["rows"]
-    counts = [[dig(row, "counts", key) for key in ("hit", "miss", "error")] for row in rows]
-    clean = all(is_number(hit) and hit > 0 and miss == 0 and error == 0 for hit, miss, error in counts)
-    return OK if rows and clean and dig(results, "selection", "cut") is None else TESTS_FAILED
+def _no_selection(thresholds: Thresholds, unlike: Mapping[str, Sequence[str]]) -> list[str]:
+    if len(unlike) == 1:
+        return [problem for problems in unlike.values() for problem in problems]
+    known = ", ".join(map(str, thresholds.selections))
+    return [
+        *dict.fromkeys(problems[0] for problems in unlike.values()),
+        f"no selection of {thresholds.path} has these cases; there are {known}",
+    ]
 
 
-def _problem(row: Mapping[str, Any], limit: Limit) -> str | None:
-    measured = dig(row, "metrics", limit.metric)
+def _held(
+    row: Mapping[str, Any], selection: Selection, limit: Limit, baseline: BaselineRun | None
+) -> tuple[list[Check], list[str]]:
+    """The checks of a limit, and why what is missing of them cannot be made."""
+    pattern = selection.pattern
+    score = score_of(row, pattern, limit.metric)
+    name = limit.metric if pattern is None else f"{pattern} {limit.metric}"
+    problem = _problem(score, name, limit)
+    if problem is not None:
+        return [], [problem]
+    difference = None if baseline is None else baseline.difference(row, limit.metric)
+    found = list(checks(name, score, limit, difference, has_run=baseline is not None))
+    problems = []
+    if baseline is not None and len(found) < len(limit.bounds()):
+        problems.append(baseline.problem(row, limit.metric))
+    problems += filter(None, (_lifted_by_errors(row, limit.metric, check) for check in found if check.holds))
+    return found, problems
+
+
+def _problem(measured: object, name: str, limit: Limit) -> str | None:
     value, signature = dig(measured, "value"), dig(measured, "signature")
     low, high = METRIC_RANGES[limit.metric]
     if value is None or dig(measured, "n") == 0:
-        return f"{limit.metric} was not computed ({shown(dig(measured, 'reason') or 'no reason given')})"
-    if not is_number(value) or not low - _ROUNDING <= value <= high + _ROUNDING:
-        return f"{limit.metric} is {shown(value)}, which is no number from {low:g} to {high:g}"
+        return f"{name} was not computed ({shown(dig(measured, 'reason') or 'no reason given')})"
+    if not is_number(value) or not low - ROUNDING <= value <= high + ROUNDING:
+        return f"{name} is {shown(value)}, which is no number from {low:g} to {high:g}"
     if limit.signature is not None and signature != limit.signature:
         return (
-            f"{limit.metric} was measured as {shown(signature)} but its limit is for {shown(limit.signature)}; "
+            f"{name} was measured as {shown(signature)} but its limit is for {shown(limit.signature)}; "
             "renew the baseline with --ocg-write-thresholds"
         )
     return None
 
 
-def _broken(row: Mapping[str, Any], limit: Limit) -> Broken | str | None:
-    value = float(row["metrics"][limit.metric]["value"])
-    if limit.minimum is not None and value < limit.minimum - _ROUNDING:
-        return Broken(limit.metric, value, "min", limit.minimum)
-    if limit.maximum is not None and value > limit.maximum + _ROUNDING:
-        return Broken(limit.metric, value, "max", limit.maximum)
-    strict = _with_errors_as_misses(row, limit.metric, value)
-    if limit.minimum is not None and strict < limit.minimum - _ROUNDING:
-        shown_value, shown_strict = _told_apart(value, strict)
-        return (
-            f"{limit.metric} {shown_value} holds {limit.minimum} only because {row['counts']['error']:,} errors "
-            f"are left out ({shown_strict} with them as misses)"
-        )
-    return None
+def _lifted_by_errors(row: Mapping[str, Any], metric: str, check: Check) -> str | None:
+    """Why a floor that holds cannot be trusted: it would not, had the errors been misses."""
+    floor = check.limit if check.bound == "min" else None
+    if check.fall is not None and check.bound == "max_drop":
+        floor = check.fall.baseline - check.limit
+    strict = _with_errors_as_misses(row, metric, check.value)
+    if floor is None or check.value < floor - ROUNDING or strict >= floor - ROUNDING:
+        return None
+    shown_value, shown_strict = told_apart(check.value, strict)
+    return (
+        f"{check.name} {shown_value} holds {round(floor, 6)} only because {row['counts']['error']:,} errors "
+        f"are left out ({shown_strict} with them as misses)"
+    )
 
 
 def _with_errors_as_misses(row: Mapping[str, Any], metric: str, value: float) -> float:
@@ -189,11 +221,3 @@ def _with_errors_as_misses(row: Mapping[str, Any], metric: str, value: float) ->
     if metric == "ordered_rate" and error and is_number(covered) and covered > 0:
         return float(value * covered * scored / (covered * scored + 100 * error))
     return value
-
-
-def _told_apart(one: float, other: float, at_least: int = 1) -> tuple[str, str]:
-    for digits in range(at_least, 7):
-        texts = f"{one:.{digits}f}", f"{other:.{digits}f}"
-        if texts[0] != texts[1]:
-            return texts
-    return repr(one), repr(other)

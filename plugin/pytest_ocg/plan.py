@@ -94,7 +94,8 @@ def make_plan(options: Options, extra_models: Mapping[str, ModelSpec]) -> Plan:
 
 def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> ModelSpec:
     if options.backend == "replay":
-        return replace(registry.get(name.lower(), ModelSpec(name, "replay", str(options.outputs))), backend="replay")
+        known = registry.get(name.lower(), ModelSpec(name, "replay", ""))
+        return replace(known, backend="replay", source=str(options.outputs), revision=None)
     if name.startswith("scripted:"):
         return ModelSpec(name, "scripted", name.removeprefix("scripted:"))
     spec = resolve_model(name, registry)

@@ -12,6 +12,11 @@ from types import MappingProxyType
 from pytest_ocg.errors import ResultsError
 from pytest_ocg.resources import resource
 
+PAPER_SETS = 192
+PAPER_TEMPLATES = 6
+PAPER_SHA256 = "30a0836e8ded8b4da875154759d332018b92b481a65025ac7b06d1c5b2e7674b"
+"""Of the concept sets that the paper measured on (`Dataset.sha256`)."""
+
 _DELTA = "_delta_vs_"
 _MEAN, _DEVIATION = "_mean", "_std"
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_ocg.errors import ThresholdError
 from pytest_ocg.resources import resource
-from pytest_ocg.thresholds import Thresholds, parse_thresholds
+from pytest_ocg.threshold_margins import MARGIN
+from pytest_ocg.threshold_parsing import parse_thresholds
+from pytest_ocg.thresholds import Thresholds
+from pytest_ocg.whole_files import write_whole
 
 MAX_FILE_BYTES = 64 * 1024
-MARGIN = 1.0
+PUBLISHED = Path("published")
+"""What stands for the shipped files of the paper's models where a threshold file or folder is asked for."""
 
 
 def file_name(model: str) -> str:
@@ -29,21 +33,27 @@ def file_name(model: str) -> str:
 def find_thresholds(model: str, override: Path | None = None, *, rootdir: Path | None = None) -> Path | None:
     """The threshold file for `model`, or None where there is none.
 
-    `override` is a file, taken for every model, or a folder of them; without it the file is looked for in
-    `rootdir/thresholds`, then among the shipped ones. Raises ThresholdError for an override that does not exist.
+    `override` is a file, taken for every model, a folder of them, or PUBLISHED; without it the file is looked for in
+    `rootdir/thresholds` alone, so that nobody is held to the paper's numbers unasked. Raises ThresholdError for an
+    override that does not exist.
     """
-    if override is None:
-        folders = [*([rootdir / "thresholds"] if rootdir is not None else []), resource("thresholds")]
+    if override == PUBLISHED:
+        folder = resource("thresholds")
+    elif override is None:
+        if rootdir is None:
+            return None
+        folder = rootdir / "thresholds"
     elif override.is_dir():
-        folders = [override]
+        folder = override
     elif _exists(override):
         return override
     else:
         raise ThresholdError(
-            f"thresholds {str(override)!r} do not exist; give a threshold file or a folder of "
-            f"them, which holds {file_name(model)!r} for model {model!r}"
+            f"thresholds {str(override)!r} do not exist; give a threshold file, a folder of them, which holds "
+            f"{file_name(model)!r} for model {model!r}, or {str(PUBLISHED)!r}"
         )
-    return next((path for path in (folder / file_name(model) for folder in folders) if _exists(path)), None)
+    path = folder / file_name(model)
+    return path if _exists(path) else None
 
 
 def thresholds_for(
@@ -96,8 +106,15 @@ def baseline_rows(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return list(chosen.values())
 
 
-def write_thresholds(path: Path, results: Mapping[str, Any], row: Mapping[str, Any], *, margin: float = MARGIN) -> Path:
-    """Write what `row` measured as limits `margin` points away, and return the file written.
+def write_thresholds(
+    path: Path,
+    results: Mapping[str, Any],
+    row: Mapping[str, Any],
+    *,
+    margin: float = MARGIN,
+    max_drop: float | None = None,
+) -> Path:
+    """Write what `row` measured as limits `margin` points away, or on a drop, and return the file written.
 
     `path` is a file, or an existing folder of `<model>.toml`. A file that is there keeps its comments and whatever was
     added or taken out by hand; its limits, signature and provenance are renewed (`render_thresholds`), as a whole or
@@ -105,24 +122,32 @@ def write_thresholds(path: Path, results: Mapping[str, Any], row: Mapping[str, A
     """
     from pytest_ocg.threshold_renewal import render_thresholds  # tomlkit is slow to import and seldom needed
 
+    check_writable(path)
     path = path / file_name(str(row.get("model"))) if path.is_dir() else path
     path = Path(os.path.realpath(path))  # a linked file is renewed where it lies, and a looped link does not raise
-    text = render_thresholds(read_text(path) if _exists(path) else None, path, results, row, margin)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    text = render_thresholds(read_text(path) if _exists(path) else None, path, results, row, margin, max_drop)
+    write_file(path, text)
+    return path
+
+
+def check_writable(path: Path | None) -> None:
+    """Raise ThresholdError where the place named is that of the shipped files."""
+    if path == PUBLISHED:
+        raise ThresholdError(
+            f"thresholds {str(PUBLISHED)!r} are those that come with the package, and are not written; name a file or "
+            "folder of your own with --ocg-thresholds"
+        )
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a threshold file as a whole or not at all, with the mode it had; raises ThresholdError naming it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with unfinished.open("w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            if path.exists():
-                shutil.copymode(path, unfinished)
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        mode = path.stat().st_mode if path.exists() else None
+        write_whole(path, text.encode("utf-8"))
+        if mode is not None:
+            path.chmod(stat.S_IMODE(mode))
     except OSError as error:
         raise ThresholdError(
             f"{path}: cannot be written ({error.strerror}); choose another place with --ocg-thresholds"
         ) from error
-    return path

@@ -2,53 +2,62 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Table
+from tomlkit.items import InlineTable, Table
 
-from pytest_ocg.comparability import dig, error_problems, run_problems, run_signature, shown
+from pytest_ocg.comparability import (
+    differing_keys,
+    dig,
+    error_problems,
+    run_problems,
+    run_signature,
+    selection_problems,
+    shown,
+)
 from pytest_ocg.errors import ThresholdError
 from pytest_ocg.gate import Status, evaluate
-from pytest_ocg.thresholds import METRIC_RANGES, SCHEMA, is_number, parse_thresholds
+from pytest_ocg.gate_checks import score_of
+from pytest_ocg.threshold_margins import FIRST_LIMITS, limit_from
+from pytest_ocg.threshold_parsing import parse_thresholds
+from pytest_ocg.thresholds import SCHEMA, Thresholds, is_number
 
-_FIRST_LIMITS: Mapping[str, str] = MappingProxyType(
-    {
-        "coverage_ordered": "min",
-        "ordered_rate": "min",
-        "diverse_rate": "min",
-        "coverage_unordered": "min",
-        "pbleu": "max",
-    }
-)
 _IDENTITY_KEYS = ("backend", "revision", "dtype")
 
 
 def render_thresholds(
-    text: str | None, path: Path, results: Mapping[str, Any], row: Mapping[str, Any], margin: float
+    text: str | None,
+    path: Path,
+    results: Mapping[str, Any],
+    row: Mapping[str, Any],
+    margin: float,
+    max_drop: float | None = None,
 ) -> str:
     """The text of a threshold file that `row` holds with `margin` to spare.
 
     Floors lie `margin` points under the value (but never under half of it), ceilings `margin` points over it, or 5 %
-    per point of margin for perplexity; floors are rounded down, ceilings up, to one decimal.
+    per point of margin for perplexity; floors are rounded down, ceilings up, to one decimal. With `max_drop` new limits
+    are on the distance from the baseline instead.
 
-    `text` is the file as it is, None for a new one. New files limit coverage, ordered rate, diverse rate and pBLEU as
-    far as they were measured. In a file that is there, the limits and the signature keys it has are renewed and none is
-    added, so that what was left open by hand stays open; one without a signature gets one.
+    `text` is the file as it is, None for a new one. A new selection limits coverage, ordered rate, diverse rate and
+    pBLEU as far as they were measured. In a file that is there, the selections that the run has all cases of are
+    renewed: the baselines, floors and ceilings they have, and the signature keys. None is added, so that what was left
+    open by hand stays open; a file without a signature gets one, and a run of another sample a selection of its own.
     """
-    if not is_number(margin) or margin < 0:
-        raise ThresholdError(f"margin is {margin!r}; it must be a number of per cent points, 0 or more")
+    for name, points in (("margin", margin), ("max_drop", 0.0 if max_drop is None else max_drop)):
+        if not is_number(points) or points < 0:
+            raise ThresholdError(f"{name} is {points!r}; it must be a number of per cent points, 0 or more")
     problems = [*run_problems(results, row), *error_problems(row, 0.0)]
     if problems:
         raise ThresholdError(
             f"{path}: thresholds of {shown(row.get('model'))} are not written, for they need a whole "
             f"run without errors: {'; '.join(problems)}"
         )
+    renewed: list[str] = []
     if text is None:
         document = tomlkit.document()
         document.add(tomlkit.comment("Taken with --ocg-write-thresholds; thresholds/README.md explains each line."))
@@ -57,7 +66,7 @@ def render_thresholds(
         document.add("max_error_share", tomlkit.item(0.0))
     else:
         before = parse_thresholds(text, path)
-        if before.model != row.get("model"):
+        if before.model not in (None, row.get("model")):
             raise ThresholdError(
                 f"{path}: holds the thresholds of {before.model!r}, which a run of "
                 f"{shown(row.get('model'))} does not renew; choose another file with --ocg-thresholds"
@@ -71,12 +80,22 @@ def render_thresholds(
                 f"{path}: holds the thresholds for {ours}, which a run with {theirs} does not renew; "
                 "choose another file with --ocg-thresholds"
             )
+        renewed = _renewed(before, results, row)
         document = _parsed(text, path)
+        if "origin" in document:
+            _put(document, "origin", "measured")
     _renew_signature(document, results, row)
-    _renew_metrics(document, path, row, margin)
-    _renew_provenance(document, results, row)
+    selections = _child(document, "selection", is_super_table=True)
+    sets = run_signature(results, row)["sets"]
+    for name in renewed or [_new_selection(selections, str(sets))]:
+        _renew_metrics(selections[name], f"{path}: selection.{name}", row, margin, max_drop)
+        _renew_provenance(selections[name], results, row)
     written = tomlkit.dumps(document)
-    verdict = evaluate(results, row, parse_thresholds(written, path))
+    try:
+        thresholds = parse_thresholds(written, path)
+    except ThresholdError as error:
+        raise _not_editable(path, error) from error
+    verdict = evaluate(results, row, thresholds)
     if verdict.status is not Status.PASSED:
         raise ThresholdError(
             f"{path}: is left as it is, for the run would not hold its renewed thresholds: {'; '.join(verdict.reasons)}"
@@ -84,47 +103,80 @@ def render_thresholds(
     return written
 
 
+def _renewed(before: Thresholds, results: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
+    """The names of the selections that the run has all cases of.
+
+    Raises ThresholdError where a signature that others need as it is would have to change.
+    """
+    names = [one.name for one in before.selections if not any(selection_problems(results, row, one))]
+    others = [one.name for one in before.selections if one.name not in names]
+    run = run_signature(results, row)
+    differing = list(differing_keys(run, before.signature))
+    if others and differing:
+        told = ", ".join(f"{key} is {shown(before.signature[key])} and {shown(run[key])} now" for key in differing)
+        raise ThresholdError(
+            f"{before.path}: is left as it is, for {told}, which the selections {', '.join(others)} were not measured "
+            "with; take them out, or write to another file with --ocg-thresholds"
+        )
+    return names
+
+
+def _new_selection(selections: MutableMapping[str, Any], sets: str) -> str:
+    """The name of a new selection of these sets, which is in `selections` now."""
+    name = "full" if sets == "all" else "smoke"
+    if name in selections:
+        name = f"sets-{sets.replace(':', '-')}"
+    _child(selections, name)
+    if sets != "all":
+        selections[name]["sets"] = sets
+    return name
+
+
 def _renew_signature(document: tomlkit.TOMLDocument, results: Mapping[str, Any], row: Mapping[str, Any]) -> None:
     is_new = "signature" not in document
     table = _child(document, "signature")
     for key, value in run_signature(results, row).items():
-        is_sample = key == "sets" and value != "all"
-        if value is not None and (is_sample or key in table or (is_new and key != "sets")):
+        if value is not None and key != "sets" and (key in table or is_new):
             _put(table, key, value)
 
 
-def _renew_metrics(document: tomlkit.TOMLDocument, path: Path, row: Mapping[str, Any], margin: float) -> None:
-    is_new = "metrics" not in document
-    metrics = _child(document, "metrics", is_super_table=True)
-    for metric in _FIRST_LIMITS if is_new else list(metrics):
-        measured = dig(row, "metrics", metric)
+def _renew_metrics(
+    selection: MutableMapping[str, Any], place: str, row: Mapping[str, Any], margin: float, max_drop: float | None
+) -> None:
+    is_new = "metrics" not in selection
+    metrics = _child(selection, "metrics", is_super_table=True)
+    for metric in FIRST_LIMITS if is_new else list(metrics):
+        measured = score_of(row, selection.get("pattern"), metric)
         value = dig(measured, "value")
         if not is_number(value):
             if is_new:
                 continue
             raise ThresholdError(
-                f"{path}: has limits on {metric}, which this run did not compute "
+                f"{place} has limits on {metric}, which this run did not compute "
                 f"({shown(dig(measured, 'reason') or 'no reason given')}); run with "
                 f"--ocg-metrics all, or take metrics.{metric} out"
             )
-        fresh_table = metric not in metrics
         table = _child(metrics, metric)
-        for bound in (_FIRST_LIMITS[metric],) if fresh_table else ("min", "max"):
-            if fresh_table or bound in table:
-                _put(table, bound, _limit(metric, bound, float(value), margin))
-        _put(table, "measured", round(float(value), 6))
+        if is_new and max_drop is not None:
+            _put(table, "max_drop" if FIRST_LIMITS[metric] == "min" else "max_rise", float(max_drop))
+        elif is_new:
+            table[FIRST_LIMITS[metric]] = 0.0
+        for bound in ("min", "max"):
+            if bound in table:
+                _put(table, bound, limit_from(metric, bound, float(value), margin))
+        _put(table, "baseline", round(float(value), 6))
         signature = dig(measured, "signature")
-        if isinstance(signature, str) and (fresh_table or "signature" in table):
+        if isinstance(signature, str) and (is_new or "signature" in table):
             _put(table, "signature", signature)
     if not len(metrics):
         raise ThresholdError(
-            f"{path}: thresholds are not written, for this run computed none of "
-            f"{', '.join(_FIRST_LIMITS)}; run with --ocg-metrics cheap"
+            f"{place}: thresholds are not written, for this run computed none of "
+            f"{', '.join(FIRST_LIMITS)}; run with --ocg-metrics cheap"
         )
 
 
-def _renew_provenance(document: tomlkit.TOMLDocument, results: Mapping[str, Any], row: Mapping[str, Any]) -> None:
-    table = _child(document, "provenance")
+def _renew_provenance(selection: MutableMapping[str, Any], results: Mapping[str, Any], row: Mapping[str, Any]) -> None:
+    table = _child(selection, "provenance")
     facts = {
         "measured": dig(results, "run", "started"),
         "replies": dig(row, "counts", "planned"),
@@ -146,28 +198,23 @@ def _renew_provenance(document: tomlkit.TOMLDocument, results: Mapping[str, Any]
             _put(known, name, version)
 
 
-def _limit(metric: str, bound: str, value: float, margin: float) -> float:
-    low, high = METRIC_RANGES[metric]
-    distance = abs(value) * 0.05 * margin if metric == "perplexity" else margin
-    if bound == "min":
-        floor = value - (min(distance, value / 2) if value > 0 else distance)
-        return max(low, math.floor(round(floor * 10, 9)) / 10)
-    return min(high, math.ceil(round((value + distance) * 10, 9)) / 10)
-
-
 def _parsed(text: str, path: Path) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(text)
     except (TOMLKitError, RecursionError) as error:
-        raise ThresholdError(
-            f"{path}: cannot be edited in place ({error}); write it as in thresholds/README.md, or "
-            "move it away to have a new one written"
-        ) from error
+        raise _not_editable(path, error) from error
+
+
+def _not_editable(path: Path, error: Exception) -> ThresholdError:
+    return ThresholdError(
+        f"{path}: cannot be edited in place ({error}); write it as in thresholds/README.md, or move it away to have a "
+        "new one written"
+    )
 
 
 def _child(parent: MutableMapping[str, Any], key: str, *, is_super_table: bool = False) -> MutableMapping[str, Any]:
     if key not in parent:
-        parent[key] = tomlkit.table(is_super_table)
+        parent[key] = tomlkit.inline_table() if isinstance(parent, InlineTable) else tomlkit.table(is_super_table)
     child: MutableMapping[str, Any] = parent[key]
     return child
 

@@ -34,6 +34,12 @@ def _row(condition: str) -> dict:
     }
 
 
+@pytest.fixture(autouse=True)
+def outside_of_workflows(monkeypatch):
+    """Every test runs as outside of GitHub Actions, whose summary of a step is not for runs inside of tests."""
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+
+
 @pytest.fixture
 def make_results():
     """Builds `results.json` (schema 1) of a whole run of 4 sets without errors, one row a condition."""

@@ -94,7 +94,7 @@ def test_the_help_names_every_command(capsys):
     assert ended.value.code == 0
     said = capsys.readouterr().out
     for command in COMMANDS:
-        assert f"    {command.name} " in said
+        assert f"\n    {command.name}" in said
         assert command.summary in " ".join(said.split())
 
 

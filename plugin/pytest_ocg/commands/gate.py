@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_ocg.gate import Verdict, default_status, exit_status, judge
-from pytest_ocg.results_files import load_results
+from pytest_ocg.gate import UNUSED_BASELINE, Verdict, counts_from_baseline, judge
+from pytest_ocg.gate_baseline import hold_against
+from pytest_ocg.gate_status import default_status, exit_status
+from pytest_ocg.report.github import tell_github
+from pytest_ocg.report.verdicts import render_verdicts, render_verdicts_markdown
+from pytest_ocg.results_files import load_results, load_run
 from pytest_ocg.threshold_files import thresholds_for
 from pytest_ocg.thresholds import Thresholds
 
@@ -22,30 +28,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="THRESHOLDS",
         nargs="?",
-        help="a threshold file, or a folder of MODEL.toml files; default: thresholds/MODEL.toml here, "
-        "then those that come with the package",
+        help="a threshold file, a folder of MODEL.toml files, or published: those of the paper's models; default: "
+        "thresholds/MODEL.toml here",
+    )
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="RESULTS",
+        help="an earlier run, with its generations.jsonl: max_drop and max_rise count from it, paired by concept set",
     )
     parser.add_argument("--require", action="store_true", help="exit with 10 where a model cannot be judged")
-    parser.add_argument("--json", action="store_true", help="write the verdicts as one JSON object")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="write the verdicts as one JSON object")
+    form.add_argument("--markdown", action="store_true", help="write the verdicts for a pull request")
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
     """Write the verdicts to `stream` and return the exit status: 0, 1, or with --require 10.
 
-    Without --require, a run that cannot be judged has the status pytest gave it. Raises ResultsError and
-    ThresholdError for files that cannot be used.
+    Without --require, a run that cannot be judged has the status pytest gave it. In GitHub Actions annotations go to
+    the standard error, and the verdicts to the summary of the step. Raises ResultsError and ThresholdError for files
+    that cannot be used.
     """
-    results = load_results(arguments.results)
+    baseline = None
+    if arguments.baseline is None:
+        results = load_results(arguments.results)
+    else:
+        judged = load_run(arguments.results)
+        results, baseline = judged.results, hold_against(load_run(arguments.baseline), judged)
     models = dict.fromkeys(row["model"] for row in results["rows"])
     thresholds = thresholds_for(models, arguments.thresholds, rootdir=Path.cwd())
-    verdicts = judge(results, thresholds)
+    verdicts = judge(results, thresholds, baseline)
     status = exit_status(verdicts, mode="require" if arguments.require else "auto", default=default_status(results))
     if arguments.json:
         stream.write(json.dumps(_as_json(verdicts, thresholds, status), indent=2, allow_nan=False) + "\n")
+    elif arguments.markdown:
+        stream.write(render_verdicts_markdown(verdicts))
     else:
-        stream.writelines(f"{verdict.line()}\n" for verdict in verdicts)
-        if not verdicts:
-            stream.write("gate: NOT EVALUATED the results have no rows\n")
+        stream.writelines(f"{line}\n" for line in render_verdicts(verdicts))
+    if baseline is not None and not counts_from_baseline(verdicts):
+        sys.stderr.write(f"note: {UNUSED_BASELINE}\n")
+    told = tell_github(os.environ, verdicts, lambda: render_verdicts_markdown(verdicts))
+    sys.stderr.writelines(f"{line}\n" for line in told)
     return status
 
 
@@ -55,14 +79,7 @@ def _as_json(verdicts: Sequence[Verdict], thresholds: Mapping[str, Thresholds], 
         "exit_status": status,
         "verdicts": [
             {
-                "model": verdict.model,
-                "name": verdict.name or verdict.model,
-                "status": verdict.status.value,
-                "reasons": list(verdict.reasons),
-                "broken": [
-                    {"metric": broken.metric, "value": broken.value, "bound": broken.bound, "limit": broken.limit}
-                    for broken in verdict.broken
-                ],
+                **verdict.as_json(),
                 "thresholds": str(thresholds[verdict.model].path) if verdict.model in thresholds else None,
             }
             for verdict in verdicts

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_ocg.report.markup import plain
+
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[str] = frozenset()) -> list[str]:
     """The lines of a table, columns two blanks apart, those named in `right` flush right; no control characters."""
@@ -14,6 +16,15 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], right: frozens
         "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)).rstrip()
         for row in cells
     ]
+
+
+def markdown_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[str] = frozenset()
+) -> list[str]:
+    """The lines of the same table in Markdown; no text in it is read as markup."""
+    sides = ["--:" if name in right else ":--" for name in header]
+    cells = [header, sides, *([plain(cell) for cell in row] for row in rows)]
+    return [f"| {' | '.join(line)} |" for line in cells]
 
 
 def size_text(size_bytes: int) -> str:

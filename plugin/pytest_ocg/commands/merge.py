@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
+from pytest_ocg.commands.layout import markdown_table
 from pytest_ocg.comparability import shown
 from pytest_ocg.errors import MergeError
 from pytest_ocg.merging import Merged, merge
@@ -34,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="where shards are missing, write what there is to the subfolder partial, which no gate takes for a run",
     )
-    parser.add_argument("--json", action="store_true", help="write what was merged as one JSON object")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="write what was merged as one JSON object")
+    form.add_argument("--markdown", action="store_true", help="write what was merged as a Markdown table")
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
@@ -62,7 +65,10 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         }
         stream.write(json.dumps(plain, indent=2, allow_nan=False) + "\n")
     else:
-        stream.writelines(f"{line}\n" for line in _told(merged, folder))
+        lines = _told(merged, folder)
+        if arguments.markdown:
+            lines = markdown_table(("merged",), [[line] for line in lines])
+        stream.writelines(f"{line}\n" for line in lines)
     return status
 
 

@@ -8,14 +8,18 @@ import sys
 from dataclasses import asdict
 from typing import TextIO
 
-from pytest_ocg.commands.layout import aligned
+from pytest_ocg.commands.layout import aligned, markdown_table
 from pytest_ocg.models import ModelSpec, load_registry
+
+_COLUMNS = ("name", "source", "backend", "quantization", "note")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `run` reads."""
     parser.add_argument("search", nargs="?", default="", metavar="SEARCH", help="only models with this in a column")
-    parser.add_argument("--json", action="store_true", help="write all that is known of each model, as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="write all that is known of each model, as JSON")
+    form.add_argument("--markdown", action="store_true", help="write a table in Markdown")
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
@@ -24,8 +28,9 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
     if arguments.json:
         stream.write(json.dumps([asdict(model) for model in models], indent=2) + "\n")
     elif models:
-        table = aligned(("name", "source", "backend", "quantization", "note"), [_row(model) for model in models])
-        stream.writelines(f"{line}\n" for line in table)
+        rows = [_row(model) for model in models]
+        render = markdown_table if arguments.markdown else aligned
+        stream.writelines(f"{line}\n" for line in render(_COLUMNS, rows))
     if not models:
         sys.stderr.write(
             f"no registered model matches {arguments.search!r}; --model also takes a hub id, a local folder, "

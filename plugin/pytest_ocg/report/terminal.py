@@ -10,7 +10,6 @@ import pytest
 from pytest_ocg.gate import Status
 from pytest_ocg.record import read_record
 from pytest_ocg.report.github import tell_github
-from pytest_ocg.report.markdown import render_markdown
 from pytest_ocg.report.misses import shown_misses
 from pytest_ocg.report.table import (
     counts_line,
@@ -67,6 +66,8 @@ def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchma
 
 
 def _markdown(finished: Finished) -> str:
+    from pytest_ocg.report.markdown import render_markdown  # of no use outside of GitHub Actions
+
     return render_markdown(finished.results, map(read_record, finished.lines))
 
 

@@ -90,3 +90,13 @@ def test_generations_of_an_earlier_run_can_be_judged_again(bench):
     first, second = bench.results("first")["rows"][0], bench.results()["rows"][0]
     assert first["metrics"] == second["metrics"]
     assert second["identity"]["backend"] == "replay"
+
+
+def test_replies_of_a_model_of_the_registry_are_read_from_the_file_and_not_from_its_hub(bench):
+    bench.run(model="scripted:quarter")
+    lines = [{**line, "model": "gemma2-9b"} for line in bench.generations()]
+    (bench.path / "old.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    again = bench.run("--ocg-outputs", "old.jsonl", model="gemma2-9b")
+    assert again.parseoutcomes() == {"passed": 18, "missed": 54}
+    [row] = bench.results()["rows"]
+    assert (row["identity"]["backend"], row["published_as"]) == ("replay", "Gemma2-9B")

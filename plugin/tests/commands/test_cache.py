@@ -204,3 +204,11 @@ def test_prune_says_the_result_as_json_wherever_the_options_stand(folder, capsys
     status, said = ocg(*(argument.format(folder) for argument in arguments))
     assert (status, json.loads(said)) == (0, {"path": str(folder / FILE_NAME), "deleted": 1200})
     assert "gpt-4o" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--markdown"], ["--markdown", "prune", "--model", "gpt-4o", "--yes"]])
+def test_the_table_can_be_had_in_markdown(folder, arguments):
+    status, said = ocg("--cache", folder, *arguments)
+    assert status == 0
+    assert "| model | replies | size | ways made | first | last |\n| :-- | --: | --: | --: | :-- | :-- |\n" in said
+    assert "| gpt-4o | 1,200 | 148.8 kB | 1 | 2026-11-02 09&#58;30 | 2026-11-02 09&#58;30 |\n" in said

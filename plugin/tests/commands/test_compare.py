@@ -47,6 +47,14 @@ def test_markdown_is_for_a_pull_request(folders):
     assert said.startswith("## Ordered CommonGen: two runs compared\n\n- old: <code>")
 
 
+def test_a_workflow_gets_the_comparison_in_its_summary(folders, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    assert ocg_compare(*folders)[0] == 0
+    assert (tmp_path / "summary.md").read_text().startswith("## Ordered CommonGen: two runs compared\n")
+    assert capsys.readouterr().err == ""
+
+
 def test_runs_that_are_not_alike_exit_with_2_and_one_line(folders, make_run, capsys):
     other = make_run("other", WORSE, matcher="lemma")
     assert ocg_compare(folders[0], other) == (2, "")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_ocg.commands.gate import add_arguments, run
-from pytest_ocg.errors import ThresholdError
+from pytest_ocg.errors import ResultsError, ThresholdError
 
 MODEL = "smollm2-135m"
 
@@ -17,7 +17,7 @@ def folder(tmp_path, monkeypatch, make_results):
     """A folder to stand in, with the results of a whole run and a floor of 20 on its 21.4."""
     monkeypatch.chdir(tmp_path)
     save(tmp_path, make_results())
-    limit(tmp_path, "[metrics.coverage_ordered]\nmin = 20.0\n")
+    limit(tmp_path, "[selection.smoke.metrics.coverage_ordered]\nmin = 20.0\n")
     return tmp_path
 
 
@@ -28,7 +28,7 @@ def save(folder, results) -> None:
 def limit(folder, metrics, model=MODEL) -> None:
     (folder / "thresholds").mkdir(exist_ok=True)
     (folder / "thresholds" / f"{model}.toml").write_text(
-        f'schema = 1\nmodel = "{model}"\n[signature]\nsets = "4:0"\n{metrics}', encoding="utf-8"
+        f'schema = 1\nmodel = "{model}"\n[selection.smoke]\nsets = "4:0"\n{metrics}', encoding="utf-8"
     )
 
 
@@ -54,7 +54,7 @@ def test_limits_that_hold_exit_with_0_although_sentences_were_missed(folder, wor
 
 
 def test_a_broken_limit_exits_with_1(folder):
-    limit(folder, "[metrics.coverage_ordered]\nmin = 23\n")
+    limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 23\n")
     assert gate("results.json") == (1, "gate: FAILED smollm2-135m coverage_ordered 21.4 under 23.0\n")
 
 
@@ -116,12 +116,12 @@ def test_of_several_models_the_worst_decides(folder, make_results):
     save(folder, results)
     assert gate("results.json")[0] == 1
     assert gate("results.json", "--require")[0] == 10
-    limit(folder, "[metrics.coverage_ordered]\nmin = 21.4\n", "other-model")
+    limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 21.4\n", "other-model")
     assert gate("results.json", "--require") == (
         0,
         "gate: PASSED smollm2-135m (1 limit holds)\ngate: PASSED other-model (1 limit holds)\n",
     )
-    limit(folder, "[metrics.coverage_ordered]\nmin = 21.5\n", "other-model")
+    limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 21.5\n", "other-model")
     assert gate("results.json", "--require")[0] == 1
 
 
@@ -132,7 +132,7 @@ def test_results_without_rows_are_not_green(folder, make_results):
 
 
 def test_json_says_the_same_for_programs(folder):
-    limit(folder, "[metrics.coverage_ordered]\nmin = 23\n")
+    limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 23\n")
     status, said = gate("results.json", "--json")
     assert status == 1
     assert json.loads(said) == {
@@ -142,13 +142,68 @@ def test_json_says_the_same_for_programs(folder):
             {
                 "model": MODEL,
                 "name": MODEL,
+                "condition": "ordered",
+                "shots": 0,
                 "status": "failed",
                 "reasons": ["coverage_ordered 21.4 under 23.0"],
-                "broken": [{"metric": "coverage_ordered", "value": 21.4, "bound": "min", "limit": 23.0}],
+                "checks": [
+                    {
+                        "metric": "coverage_ordered",
+                        "bound": "min",
+                        "limit": 23.0,
+                        "value": 21.4,
+                        "interval": None,
+                        "holds": False,
+                        "says": "coverage_ordered 21.4 under 23.0",
+                        "fall": None,
+                    }
+                ],
                 "thresholds": str(folder / "thresholds" / f"{MODEL}.toml"),
             }
         ],
     }
+
+
+def test_markdown_is_for_a_pull_request(folder):
+    status, said = gate("results.json", "--markdown")
+    assert status == 0
+    assert said.startswith(
+        "## Ordered CommonGen: gate\n\n<code>gate&#58; PASSED smollm2-135m &#40;1 limit holds&#41;</code>\n"
+    )
+    assert "| <code>coverage&#95;ordered</code> | 21.40 | - | min | 20.00 | - | yes |" in said
+
+
+def test_a_workflow_gets_annotations_beside_the_verdict_and_a_summary(folder, monkeypatch, capsys):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 23\n")
+    status, said = gate("results.json", "--json")
+    assert (status, json.loads(said)["exit_status"]) == (1, 1)
+    assert capsys.readouterr().err == (
+        "::error title=Ordered CommonGen smollm2-135m%3A failed::coverage_ordered 21.4 under 23.0\n"
+    )
+    assert (folder / "summary.md").read_text(encoding="utf-8").startswith("## Ordered CommonGen: gate\n")
+
+
+HITS = {f"bake_V {name}cake_N": 2 for name in "abcdefgh"}
+
+
+def test_a_drop_counts_from_a_baseline_run_where_one_is_named(folder, make_run, capsys):
+    old, new = make_run("old", HITS), make_run("new", dict.fromkeys(HITS, 1))
+    limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmax_drop = 10\nbaseline = 21.4\n")
+    assert gate(new)[0] == 0
+    status, said = gate(new, "--baseline", old)
+    assert status == 1
+    assert said.startswith("gate: FAILED smollm2-135m coverage_ordered 21.4 is 50.0 under the baseline run's 100.0, ")
+    assert capsys.readouterr().err == ""
+    limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 20\n")
+    assert gate(new, "--baseline", old)[0] == 0
+    assert capsys.readouterr().err.startswith("note: no limit counts from the baseline run; add max_drop or max_rise")
+
+
+def test_a_baseline_that_is_not_there_is_an_error(folder, make_run):
+    with pytest.raises(ResultsError, match="results 'nowhere' do not exist"):
+        gate(make_run("new", HITS), "--baseline", "nowhere")
 
 
 def test_nan_in_results_is_not_evaluated(folder, make_results):
@@ -162,8 +217,8 @@ def test_nan_in_results_is_not_evaluated(folder, make_results):
 
 
 def test_thresholds_that_cannot_be_used_are_an_error(folder):
-    limit(folder, "[metrics.coverage_ordered]\nmin = 7500\n")
-    with pytest.raises(ThresholdError, match=r"metrics.coverage_ordered.min is 7500, outside 0 to 100"):
+    limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 7500\n")
+    with pytest.raises(ThresholdError, match=r"selection.smoke.metrics.coverage_ordered.min is 7500, outside 0 to 100"):
         gate("results.json")
     with pytest.raises(ThresholdError, match=r"thresholds 'nowhere' do not exist"):
         gate("results.json", "nowhere")

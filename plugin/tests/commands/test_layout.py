@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ocg.commands.layout import aligned, size_text
+from pytest_ocg.commands.layout import aligned, markdown_table, size_text
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,8 @@ def test_a_size_is_read_at_a_glance(size_bytes, text):
 )
 def test_columns_line_up_and_control_characters_are_escaped(rows, lines):
     assert aligned(("name", "count"), rows, frozenset({"count"})) == lines
+
+
+def test_a_table_in_markdown_has_no_markup_out_of_its_cells():
+    lines = markdown_table(("name", "size"), [["a|b", "<1>"]], frozenset({"size"}))
+    assert lines == ["| name | size |", "| :-- | --: |", "| a&#124;b | &#60;1&#62; |"]

@@ -81,6 +81,14 @@ def test_json_has_all_that_is_known():
     assert model.keys() == set(ModelSpec.__slots__)
 
 
+@pytest.mark.usefixtures("registry")
+def test_markdown_has_the_same_table():
+    status, said = ocg("marco", "--markdown")
+    assert status == 0
+    assert said.splitlines()[0] == "| name | source | backend | quantization | note |"
+    assert len(said.splitlines()) == 3
+
+
 def test_the_shipped_registry_can_be_listed():
     status, said = ocg("--json")
     assert status == 0
