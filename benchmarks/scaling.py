@@ -1,4 +1,8 @@
-"""How wall time shrinks with workers and shards, where a model is nothing but time to wait: sleeps, not CPU work."""
+"""How wall time shrinks with workers and shards, where a model is nothing but time to wait: sleeps, not CPU work.
+
+The replies were judged before, by a run of another version of the script, so that no worker loads spaCy: on a machine
+of few cores that, times eight, is all one would see.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +24,13 @@ from pytest_ocg.backends.scripted import SCRIPTS, ScriptedBackend
 
 
 def pytest_ocg_make_backend(spec, settings):
-    return ScriptedBackend(SCRIPTS["quarter"], batch_size={cases}, delay_seconds={seconds})
+    return ScriptedBackend(SCRIPTS["quarter"], version={version!r}, batch_size={cases}, delay_seconds={seconds})
 """
 
 
-def run(folder: Path, name: str, *parts: tuple[str, ...]) -> float:
+def run(folder: Path, name: str, *parts: tuple[str, ...], seconds_a_batch: float = SECONDS_A_BATCH) -> float:
     """Seconds until the last of some sessions, started together, has ended; each with options of its own."""
-    (folder / "conftest.py").write_text(MODEL.format(cases=BATCH_CASES, seconds=SECONDS_A_BATCH))
+    (folder / "conftest.py").write_text(MODEL.format(version=name, cases=BATCH_CASES, seconds=seconds_a_batch))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     started = time.perf_counter()
     processes = [
@@ -34,7 +38,7 @@ def run(folder: Path, name: str, *parts: tuple[str, ...]) -> float:
             [
                 *(sys.executable, "-m", "pytest", "--rootdir", str(folder), "-p", "no:cacheprovider"),
                 *("--pyargs", "ocg_tests", "--model", "scripted:quarter", "--ocg-concepts", "everyday"),
-                *("--ocg-sets", str(SETS), "--ocg-cache", f"cache-{name}-{number}"),
+                *("--ocg-sets", str(SETS), "--ocg-cache", "cache"),
                 *("--ocg-output", f"out-{name}-{number}", *options),
             ],
             cwd=folder,
@@ -54,6 +58,7 @@ def measure() -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pytest.ini").write_text("[pytest]\n")
+        run(folder, "judged before", (), seconds_a_batch=0.0)
         one = run(folder, "one", ("-n", "1"))
         rows = []
         for workers, least in ((2, 0.9), (4, 0.85), (8, 0.7)):

@@ -17,6 +17,7 @@ from pytest_ocg.backends.prices import Forecast, estimated_tokens
 from pytest_ocg.cache import Cache, default_cache_directory
 from pytest_ocg.cache_key import generation_keys
 from pytest_ocg.errors import ModelError, OcgError
+from pytest_ocg.metrics.base import MetricFactory
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.models import OPENAI, ModelSpec
 from pytest_ocg.options import Options
@@ -45,7 +46,10 @@ class Benchmark:
         registered: dict[str, ModelSpec] = {}
         for models in self.config.hook.pytest_ocg_models():
             registered.update(models)
-        return make_plan(self.options, registered)
+        metrics: dict[str, MetricFactory] = {}
+        for found in self.config.hook.pytest_ocg_metrics():
+            metrics.update(found)
+        return make_plan(self.options, registered, metrics)
 
     @cached_property
     def planned_ids(self) -> frozenset[str]:

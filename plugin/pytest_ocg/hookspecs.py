@@ -1,4 +1,4 @@
-"""Hooks of our own: how a conftest or another plugin adds a backend or models."""
+"""Hooks of our own: how a conftest or another plugin adds a backend, models or metrics."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pytest_ocg.backends.base import Backend, GenerationSettings
+    from pytest_ocg.metrics.base import Metric
     from pytest_ocg.models import ModelSpec
 
 
@@ -24,4 +25,10 @@ def pytest_ocg_make_backend(spec: ModelSpec, settings: GenerationSettings) -> Ba
 @pytest.hookspec
 def pytest_ocg_models() -> Mapping[str, ModelSpec]:
     """Return models to add to the registry, by short name; they stand before shipped ones of the same name."""
+    raise NotImplementedError
+
+
+@pytest.hookspec
+def pytest_ocg_metrics() -> Mapping[str, Callable[[], Metric]]:
+    """Return metrics to add, by name, each with what makes it; they are measured like those that need no model."""
     raise NotImplementedError

@@ -11,12 +11,13 @@ from typing import Any
 
 from pytest_ocg.agreement import MissingShard, check_alike, missing_shards
 from pytest_ocg.comparability import shown
+from pytest_ocg.entries import entry_of
 from pytest_ocg.errors import MergeError, MetricError
 from pytest_ocg.metrics import METRIC_PATHS, ORDER_METRICS, load_metric
 from pytest_ocg.metrics.base import Measurement, Replies, SetStatistic, measurement
 from pytest_ocg.parts import Part, RowKey, read_part
 from pytest_ocg.results_files import RESULTS_SCHEMA, Run, row_statistics
-from pytest_ocg.summary import NOT_ASKED, add_deltas, entry_of, summarise_row
+from pytest_ocg.summary import NOT_ASKED, add_deltas, summarise_row
 
 
 @dataclass(frozen=True, slots=True)

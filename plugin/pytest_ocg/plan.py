@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pytest_ocg.backends.base import GenerationSettings, Prompt
@@ -12,6 +12,7 @@ from pytest_ocg.cases import Case, expand_cases
 from pytest_ocg.concepts import ConceptSet, Dataset, load_dataset, sample_sets
 from pytest_ocg.errors import OptionError
 from pytest_ocg.metrics import CHEAP_METRICS, choose_metrics
+from pytest_ocg.metrics.base import MetricFactory
 from pytest_ocg.models import ModelSpec, id_names, load_registry, resolve_model
 from pytest_ocg.options import Options
 from pytest_ocg.prompts import Templates, build_prompt, load_templates
@@ -24,7 +25,7 @@ DEFAULT_MAX_NEW_TOKENS = 128
 class Plan:
     """What will be run; `specs` is keyed by the name that stands in case ids, `metrics` are beyond the coverages.
 
-    `whole` is what the run is a shard of, None where it is no shard.
+    `whole` is what the run is a shard of, None where it is no shard. `own_metrics` are those that hooks added.
     """
 
     options: Options
@@ -34,6 +35,7 @@ class Plan:
     specs: Mapping[str, ModelSpec]
     metrics: tuple[str, ...] = CHEAP_METRICS
     whole: Whole | None = None
+    own_metrics: Mapping[str, MetricFactory] = field(default_factory=dict)
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -68,8 +70,10 @@ class Plan:
         )
 
 
-def make_plan(options: Options, extra_models: Mapping[str, ModelSpec]) -> Plan:
-    """The plan for these options; `extra_models` adds to the shipped registry.
+def make_plan(
+    options: Options, extra_models: Mapping[str, ModelSpec], own_metrics: Mapping[str, MetricFactory]
+) -> Plan:
+    """The plan for these options; `extra_models` adds to the shipped registry, `own_metrics` to the shipped metrics.
 
     Raises OptionError, ConceptError, TemplateError, ModelError or MetricError, before anything is generated.
     """
@@ -87,9 +91,9 @@ def make_plan(options: Options, extra_models: Mapping[str, ModelSpec]) -> Plan:
                 f"--ocg-shard {options.shard}: of {whole.sets} concept sets this shard has none; cut the run into "
                 f"{whole.sets} shards or fewer"
             )
-    metrics = choose_metrics(options.metrics, has_gpu=automatic_device() == "cuda")
+    metrics = choose_metrics(options.metrics, has_gpu=automatic_device() == "cuda", own=tuple(own_metrics))
     named = dict(zip(id_names(specs), specs, strict=True))
-    return Plan(options, dataset, sets, load_templates(), named, metrics, whole)
+    return Plan(options, dataset, sets, load_templates(), named, metrics, whole, own_metrics)
 
 
 def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> ModelSpec:

@@ -16,6 +16,7 @@ from pytest_ocg import gate, gate_status
 from pytest_ocg.backends.prices import cost_of
 from pytest_ocg.benchmark import Benchmark
 from pytest_ocg.coverage import matcher_signature
+from pytest_ocg.entries import Entry, entry_of
 from pytest_ocg.errors import OcgError, ResultsError
 from pytest_ocg.gate_baseline import hold_against
 from pytest_ocg.metrics.context import ScoringContext
@@ -25,7 +26,7 @@ from pytest_ocg.record import read_record
 from pytest_ocg.report.formats import write_report
 from pytest_ocg.results_files import RESULTS_SCHEMA, Run, load_run
 from pytest_ocg.results_writing import results_folder, write_results
-from pytest_ocg.summary import Entry, add_deltas, entry_of, measure_metric, summarise_row
+from pytest_ocg.summary import add_deltas, measure_metric, summarise_row
 from pytest_ocg.threshold_files import baseline_rows, file_name, thresholds_for, write_thresholds
 from pytest_ocg.thresholds import Thresholds
 
@@ -107,7 +108,7 @@ def summarise(
                 selected=selected[model, condition],
                 matcher=matcher,
                 metrics=plan.metrics,
-                measure=partial(measure_metric, scoring=scoring),
+                measure=partial(measure_metric, scoring=scoring, own=plan.own_metrics),
                 provenances=gathered.provenances,
             ),
         }

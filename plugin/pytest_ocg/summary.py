@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from pytest_ocg.errors import OcgError
+from pytest_ocg.entries import Entry, counts_of, usage_of
+from pytest_ocg.errors import MetricError, OcgError
 from pytest_ocg.metric_intervals import add_intervals
 from pytest_ocg.metrics import MODEL_METRICS, ORDER_METRICS, load_metric, open_model_metric
-from pytest_ocg.metrics.base import Measurement, Replies, Statistics, average
+from pytest_ocg.metrics.base import Measurement, MetricFactory, Replies, Statistics, average
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.metrics.diversity import diverse_rate
 from pytest_ocg.metrics.order import SetVerdict, measure_order, ordered_rate
@@ -19,48 +21,9 @@ TABLE_METRICS = (*ORDER_METRICS, "pbleu", "pbleurt", "distinct2", "distinct2_poo
 Measure = Callable[[str, Replies], Measurement]
 """What comes back for the name of a metric and the scored replies."""
 
+_NO_METRICS: Mapping[str, MetricFactory] = MappingProxyType({})
 NOT_ASKED = "not asked for; --ocg-metrics all computes it"
 CUT = "the run was cut, so no scoring model was loaded"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What a summary needs of one judged case; `reply` is None for an error."""
-
-    template: int
-    set_id: str
-    pattern: str
-    reply: str | None
-    covered: bool
-    in_order: bool
-    is_hit: bool
-    is_cached: bool
-    is_echo: bool
-    error: str | None
-    made_by: str
-    is_truncated: bool
-    prompt_tokens: int | None
-    completion_tokens: int | None
-
-
-def entry_of(record: Mapping[str, Any]) -> Entry:
-    """The entry for one `generations.jsonl` object."""
-    return Entry(
-        template=record["template"],
-        set_id=record["set"],
-        pattern=record["pattern"],
-        reply=record["reply"],
-        covered=record.get("covered", False),
-        in_order=record.get("in_order", False),
-        is_hit=record["outcome"] == "hit",
-        is_cached=record["cached"],
-        is_echo=record.get("echo", False),
-        error=record.get("error"),
-        made_by=record["made_by"],
-        is_truncated=record["finish_reason"] == "length",
-        prompt_tokens=record["prompt_tokens"],
-        completion_tokens=record["completion_tokens"],
-    )
 
 
 def summarise_row(
@@ -81,8 +44,8 @@ def summarise_row(
     measured = _measured(scored, matcher, metrics, measure)
     sources = Counter(entry.made_by for entry in entries)
     return {
-        "counts": _counts(entries, planned, selected),
-        "usage": _usage(entries),
+        "counts": counts_of(entries, planned, selected),
+        "usage": usage_of(entries),
         "metrics": measured.metrics,
         "by_template": measured.by_template,
         "statistics": measured.statistics,
@@ -104,39 +67,6 @@ def add_deltas(rows: Sequence[dict[str, Any]]) -> None:
             else score["value"] - twin["metrics"][name]["value"]
             for name, score in row["metrics"].items()
         }
-
-
-def _counts(entries: Sequence[Entry], planned: int, selected: int) -> dict[str, Any]:
-    errors = Counter(entry.error for entry in entries if entry.error is not None)
-    hits = sum(entry.is_hit for entry in entries)
-    return {
-        "planned": planned,
-        "selected": selected,
-        "hit": hits,
-        "miss": len(entries) - hits - errors.total(),
-        "error": errors.total(),
-        "not_run": selected - len(entries),
-        "cached": sum(entry.is_cached for entry in entries),
-        "echo": sum(entry.is_echo for entry in entries),
-        "truncated": sum(entry.is_truncated for entry in entries),
-        "errors": dict(sorted(errors.items())),
-    }
-
-
-def _usage(entries: Sequence[Entry]) -> dict[str, int]:
-    """Tokens as the backend counted them, of all cases and of those that were not in the cache."""
-    counted = [
-        (entry, entry.prompt_tokens or 0, entry.completion_tokens or 0)
-        for entry in entries
-        if entry.prompt_tokens is not None or entry.completion_tokens is not None
-    ]
-    return {
-        "prompt_tokens": sum(prompt for _, prompt, _ in counted),
-        "completion_tokens": sum(completion for _, _, completion in counted),
-        "new_prompt_tokens": sum(prompt for entry, prompt, _ in counted if not entry.is_cached),
-        "new_completion_tokens": sum(completion for entry, _, completion in counted if not entry.is_cached),
-        "uncounted": len(entries) - len(counted),
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +92,7 @@ def _measured(scored: Sequence[Entry], matcher: str, wanted: Sequence[str], meas
         name: plain_measurement(measured[name])
         if name in measured
         else {"value": None, "n": 0, "signature": None, "reason": reasons.get(name, NOT_ASKED)}
-        for name in (*TABLE_METRICS, *(name for name in measured if name not in TABLE_METRICS))
+        for name in dict.fromkeys((*TABLE_METRICS, *wanted))
     }
     templates = sorted({template for measurement in measured.values() for template in measurement.by_template})
     by_template = {
@@ -182,8 +112,18 @@ def _measured(scored: Sequence[Entry], matcher: str, wanted: Sequence[str], meas
     return _Measured(metrics, by_template, statistics)
 
 
-def measure_metric(name: str, replies: Replies, *, scoring: ScoringContext | None) -> Measurement:
-    """The metric called `name` on these replies; raises an OcgError for want of the `scoring` that it needs."""
+def measure_metric(
+    name: str, replies: Replies, *, scoring: ScoringContext | None, own: Mapping[str, MetricFactory] = _NO_METRICS
+) -> Measurement:
+    """The metric called `name` on these replies, one of `own` or a shipped one.
+
+    Raises an OcgError for want of the `scoring` that it needs, and where one of `own` fails in whatever way.
+    """
+    if name in own:
+        try:
+            return own[name]().measure(replies)
+        except Exception as error:
+            raise MetricError(f"{name} failed with {type(error).__name__}: {error}") from error
     if name not in MODEL_METRICS:
         return load_metric(name, store=None if scoring is None else scoring.store).measure(replies)
     if scoring is None:

@@ -14,11 +14,12 @@ from pytest_ocg.backends.base import Generation
 from pytest_ocg.cases import Case
 from pytest_ocg.concepts import Concept, ConceptSet
 from pytest_ocg.coverage import Coverage
+from pytest_ocg.entries import entry_of
 from pytest_ocg.option_values import Shard
 from pytest_ocg.record import Record
 from pytest_ocg.results_writing import write_results
 from pytest_ocg.shards import cut_shard, whole_run
-from pytest_ocg.summary import entry_of, measure_metric, summarise_row
+from pytest_ocg.summary import measure_metric, summarise_row
 
 WORDS = ("bake_V cake_N", "push_V hill_N", "walk_V dog_N", "cat_N bed_N", "eat_V wash_V")
 SETS = [

@@ -4,8 +4,9 @@ from functools import partial
 
 import pytest
 
+from pytest_ocg.entries import Entry
 from pytest_ocg.metrics import CHEAP_METRICS, MODEL_METRICS
-from pytest_ocg.summary import Entry, add_deltas, measure_metric, summarise_row
+from pytest_ocg.summary import add_deltas, measure_metric, summarise_row
 
 
 def entry(template=0, set_id="cs000", pattern="NV", reply="a dog runs", covered=True, in_order=True, **more):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -13,6 +14,8 @@ from pytest_ocg.metrics.base import Metric
 
 if TYPE_CHECKING:
     from pytest_ocg.metrics.context import ScoreStore, ScoringContext
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 ORDER_METRICS = ("coverage_unordered", "coverage_ordered", "ordered_rate")
 """What every run has from its verdicts alone (`metrics.order`), in the order of the paper's tables."""
@@ -62,22 +65,31 @@ def open_model_metric(name: str, context: ScoringContext) -> Metric:
     return cast("Callable[[ScoringContext], Metric]", getattr(import_module(module), factory))(context)
 
 
-def choose_metrics(wanted: Sequence[str], *, has_gpu: bool) -> tuple[str, ...]:
+def choose_metrics(wanted: Sequence[str], *, has_gpu: bool, own: Sequence[str] = ()) -> tuple[str, ...]:
     """The metrics that `--ocg-metrics` stands for, beyond those that every run has.
 
-    `cheap` is all that need no model, `all` those that do as well, `auto` all where there is a GPU and cheap where not.
-    Raises MetricError for an unknown name, with the nearest ones.
+    `cheap` is all that need no model, with those that hooks added, `own`; `all` those that do as well, `auto` all where
+    there is a GPU and cheap where not. Raises MetricError for an unknown name, with the nearest ones, and for one of
+    `own` that cannot stand in a table, an option and a file, or is a shipped metric's.
     """
+    shipped = {*ORDER_METRICS, *METRIC_PATHS, *MODEL_METRIC_PATHS, "cheap", "all", "auto"}
+    for name in own:
+        if not _NAME.fullmatch(name) or name in shipped:
+            raise MetricError(
+                f"metric {name!r} cannot be added by that name: it must be lower-case letters, digits and _, and none "
+                f"of {', '.join(sorted(shipped))}"
+            )
     groups: dict[str, tuple[str, ...]] = {
-        "cheap": CHEAP_METRICS,
-        "all": (*CHEAP_METRICS, *MODEL_METRICS),
+        "cheap": (*CHEAP_METRICS, *own),
+        "all": (*CHEAP_METRICS, *MODEL_METRICS, *own),
         **dict.fromkeys(ORDER_METRICS, ()),
     }
     groups["auto"] = groups["all" if has_gpu else "cheap"]
-    groups.update({name: (name,) for name in (*METRIC_PATHS, *MODEL_METRIC_PATHS)})
+    groups.update({name: (name,) for name in (*METRIC_PATHS, *MODEL_METRIC_PATHS, *own)})
     for name in wanted:
         if name not in groups:
-            raise MetricError(_unknown(name, {**METRIC_PATHS, **MODEL_METRIC_PATHS, "cheap": "", "all": ""}))
+            known = dict.fromkeys((*METRIC_PATHS, *MODEL_METRIC_PATHS, *own, "cheap", "all"), "")
+            raise MetricError(_unknown(name, known))
     return tuple(dict.fromkeys(name for one in wanted for name in groups[one]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -82,6 +82,9 @@ class Metric(Protocol):
     def measure(self, replies: Replies) -> Measurement:
         """The result on `replies`; the same whatever the order of sets and of the replies within a set."""
         ...
+
+
+MetricFactory = Callable[[], Metric]
 
 
 def template_averages(statistics: Statistics) -> dict[int, float]:

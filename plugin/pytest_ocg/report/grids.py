@@ -9,7 +9,7 @@ from typing import Any
 from pytest_ocg.analysis.order_bias import Kept, OrderBias
 from pytest_ocg.analysis.spread_tables import SPREAD_METRICS, Spread
 from pytest_ocg.report.markup import number
-from pytest_ocg.report.table import COLUMNS, interval_cell, published_values
+from pytest_ocg.report.table import COLUMNS, interval_cell, published_values, titles_of
 
 TITLES: Mapping[str, str] = {name: title.replace("\n", " ") for name, title in COLUMNS.items()}
 
@@ -40,7 +40,8 @@ def text_grid(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]]
 def metrics_grid(results: Mapping[str, Any]) -> Grid:
     """A row per model and condition with the 95 % interval of each metric, and under it deltas and published values."""
     rows = results["rows"]
-    names = [name for name in COLUMNS if any(row["metrics"].get(name, {}).get("value") is not None for row in rows)]
+    titles = titles_of(rows)
+    names = list(titles)
     lines: list[list[Cell]] = []
     for row in rows:
         scores = row["metrics"]
@@ -53,7 +54,8 @@ def metrics_grid(results: Mapping[str, Any]) -> Grid:
         published = published_values(results, row)
         if published is not None:
             lines.append([Cell(""), Cell("published"), *_plain(published, names)])
-    return Grid("Metrics", ["model", "condition", *(TITLES[name] for name in names)], lines, 2)
+    shown = [title.replace("\n", " ") for title in titles.values()]
+    return Grid("Metrics", ["model", "condition", *shown], lines, 2)
 
 
 def checks_grid(verdict: Mapping[str, Any]) -> Grid:

@@ -12,7 +12,15 @@ from pytest_ocg.published import load_published
 from pytest_ocg.report.bias_tables import render_biases
 from pytest_ocg.report.history import recorded_verdicts
 from pytest_ocg.report.markup import code, folded, number, plain, table
-from pytest_ocg.report.table import COLUMNS, counts_line, footnotes, made_by_line, published_values, recipe_line
+from pytest_ocg.report.table import (
+    COLUMNS,
+    counts_line,
+    footnotes,
+    made_by_line,
+    published_values,
+    recipe_line,
+    titles_of,
+)
 
 _LONGEST_LINE = 2_000
 _TITLES = {name: title.replace("\n", " ") for name, title in COLUMNS.items()}
@@ -48,7 +56,8 @@ def _verdicts(results: Mapping[str, Any]) -> list[str]:
 
 def _metrics(results: Mapping[str, Any]) -> list[str]:
     rows = results["rows"]
-    names = [name for name in COLUMNS if any(row["metrics"].get(name, {}).get("value") is not None for row in rows)]
+    titles = titles_of(rows)
+    names = list(titles)
     lines = []
     for row in rows:
         values = {name: score["value"] for name, score in row["metrics"].items()}
@@ -58,7 +67,8 @@ def _metrics(results: Mapping[str, Any]) -> list[str]:
         published = published_values(results, row)
         if published is not None:
             lines.append(["", "published", *_cells(published, names)])
-    return table(["model", "condition", *(_TITLES[name] for name in names)], lines, left=2)
+    shown = [plain(title.replace("\n", " ")) for title in titles.values()]
+    return table(["model", "condition", *shown], lines, left=2)
 
 
 def _by_template(results: Mapping[str, Any]) -> list[str]:

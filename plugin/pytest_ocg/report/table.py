@@ -28,7 +28,8 @@ def render_table(results: Mapping[str, Any], *, with_intervals: bool = False) ->
     intervals over concept sets.
     """
     rows = results["rows"]
-    names = [name for name in COLUMNS if any(_value(row, name) is not None for row in rows)]
+    columns = titles_of(rows)
+    names = list(columns)
     lines = []
     for row in rows:
         lines.append([row["model"], row["condition"], *(_cell(_value(row, name)) for name in names)])
@@ -40,9 +41,15 @@ def render_table(results: Mapping[str, Any], *, with_intervals: bool = False) ->
         published = published_values(results, row)
         if published is not None:
             lines.append(["", "published", *(_cell(published.get(name)) for name in names)])
-    titles = ["model", "condition", *(COLUMNS[name] for name in names)]
+    titles = ["model", "condition", *columns.values()]
     unbounded = interval_footnotes(results) if with_intervals else ()
     return [*render_grid(titles, lines, left=2), *footnotes(results), *unbounded]
+
+
+def titles_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The title of each metric that any row has a value of, the shipped ones first."""
+    names = dict.fromkeys((*COLUMNS, *(name for row in rows for name in row["metrics"])))
+    return {name: COLUMNS.get(name, name) for name in names if any(_value(row, name) is not None for row in rows)}
 
 
 def render_grid(titles: Sequence[str], lines: Sequence[Sequence[str]], *, left: int) -> list[str]:
@@ -64,9 +71,9 @@ def footnotes(results: Mapping[str, Any]) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for row in results["rows"]:
         for name, score in row["metrics"].items():
-            if score["value"] is None and name in COLUMNS:
+            if score["value"] is None:
                 where = reasons.setdefault(score["reason"], [])
-                label = COLUMNS[name].replace("\n", " ")
+                label = COLUMNS.get(name, name).replace("\n", " ")
                 if label not in where:
                     where.append(label)
     for reason, labels in reasons.items():
@@ -77,10 +84,10 @@ def interval_footnotes(results: Mapping[str, Any]) -> Iterator[str]:
     """Why a metric that has a value has no interval, each reason once."""
     reasons: dict[str, list[str]] = {}
     for row in results["rows"]:
-        for name in COLUMNS:
-            reason = row["metrics"].get(name, {}).get("interval_reason")
-            if reason and _value(row, name) is not None:
-                reasons.setdefault(reason, []).append(COLUMNS[name].replace("\n", " "))
+        for name, title in titles_of([row]).items():
+            reason = row["metrics"][name].get("interval_reason")
+            if reason:
+                reasons.setdefault(reason, []).append(title.replace("\n", " "))
     for reason, labels in reasons.items():
         yield f"no interval: {', '.join(dict.fromkeys(labels))}: {reason}"
 

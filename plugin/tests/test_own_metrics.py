@@ -1,0 +1,75 @@
+"""A metric of one's own: registered by a hook, measured like a shipped one, and harmless where it fails."""
+
+import pytest
+
+CONFTEST = """
+from pytest_ocg.metrics.base import SetStatistic, measurement
+
+
+class Words:
+    name = "words"
+
+    def signature(self):
+        return "words|split:space"
+
+    def measure(self, replies):
+        {first}
+        statistics = {{
+            key: SetStatistic(float(sum(len(text.split()) for text in texts)), len(texts))
+            for key, texts in replies.items()
+        }}
+        return measurement(statistics, self.signature(), reason="no reply")
+
+
+def pytest_ocg_metrics():
+    return {{{name!r}: Words}}
+"""
+
+
+def conftest(*, name="words", first="pass"):
+    return CONFTEST.format(name=name, first=first)
+
+
+@pytest.mark.parametrize("way", [(), ("-n", "2")], ids=["no xdist", "-n2"])
+def test_a_metric_of_ones_own_stands_in_the_table_and_the_results(bench, way):
+    bench.pytester.makeconftest(conftest())
+    result = bench.run("-v", *way)
+    [row] = bench.results()["rows"]
+    score = row["metrics"]["words"]
+    expected = [len(line["reply"].split()) for line in bench.generations()]
+    assert score["value"] == pytest.approx(sum(expected) / len(expected))
+    assert (score["signature"], score["n"]) == ("words|split:space", 72)
+    assert set(row["statistics"]["words"]["0"]) == {"cs000", "cs001", "cs002"}
+    result.stdout.fnmatch_lines(["model * words", f"scripted_quarter*{score['value']:.2f}"])
+
+
+def test_it_can_be_asked_for_alone_and_left_out(bench):
+    bench.pytester.makeconftest(conftest())
+    bench.run("--ocg-metrics", "words")
+    assert "pbleu" not in bench.results()["rows"][0]["statistics"]
+    assert bench.results()["rows"][0]["metrics"]["words"]["value"] > 0
+    bench.run("--ocg-metrics", "pbleu")
+    assert "words" not in bench.results()["rows"][0]["metrics"]
+
+
+def test_one_that_fails_costs_no_other_number_and_says_why(bench):
+    bench.pytester.makeconftest(conftest(first="raise ZeroDivisionError('of mine')"))
+    result = bench.run()
+    result.stdout.fnmatch_lines(["-: words: words failed with ZeroDivisionError: of mine"])
+    metrics = bench.results()["rows"][0]["metrics"]
+    assert metrics["words"]["value"] is None
+    assert metrics["pbleu"]["value"] is not None
+
+
+@pytest.mark.parametrize("name", ["pbleu", "coverage_ordered", "all", "Words", "my words", ""])
+def test_a_name_that_cannot_be_used_is_a_usage_error(bench, name):
+    bench.pytester.makeconftest(conftest(name=name))
+    result = bench.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: metric {name!r} cannot be added by that name*"])
+
+
+def test_a_misspelt_name_of_ones_own_is_told_with_the_nearest(bench):
+    bench.pytester.makeconftest(conftest())
+    result = bench.run("--ocg-metrics", "wods")
+    result.stderr.fnmatch_lines(["ERROR: unknown metric 'wods': did you mean 'words'?*"])
