@@ -142,11 +142,19 @@ def test_the_verdicts_do_not_depend_on_pytests_own_plugins(bench, flags):
     assert bench.results()["rows"][0]["counts"]["hit"] == 18
 
 
-def test_quiet_prints_no_progress_and_no_misses_but_the_table(bench):
-    result = bench.run("-q")
+def test_quiet_prints_one_line_a_row_and_the_verdict(bench):
+    result = bench.run("-q", "--ocg-condition", "both")
     result.stdout.no_fnmatch_line("*misses*")
     result.stdout.no_fnmatch_line("*a second*")
-    result.stdout.fnmatch_lines(["*scripted_quarter*ordered*100.00*25.00*"])
+    result.stdout.no_fnmatch_line("*w/o order  *")
+    numbers = "coverage w/o order 100.00; coverage w/ order 25.00; ordered rate 25.00; pBLEU *; diverse rate 100.00"
+    result.stdout.fnmatch_lines(
+        [
+            f"scripted_quarter ordered: 18 hit, 54 missed, 0 without a reply; {numbers}",
+            "scripted_quarter original: 72 hit, 0 missed, 0 without a reply; *",
+            "gate: NOT EVALUATED scripted_quarter *",
+        ]
+    )
 
 
 def test_nothing_selected_is_pytests_own_exit_status_and_no_table(bench):
@@ -155,8 +163,19 @@ def test_nothing_selected_is_pytests_own_exit_status_and_no_table(bench):
     assert "coverage" not in result.stdout.str()
 
 
-def test_verbose_names_each_miss_and_the_recipe_of_each_metric(bench):
+def test_verbose_names_each_miss_intervals_templates_patterns_and_the_recipe_of_each_metric(bench):
     result = bench.run("-v")
+    result.stdout.fnmatch_lines(
+        [
+            "                  95 % interval  *",
+            "no interval: *",
+            "scripted_quarter ordered, by template",
+            "t0           100.00     25.00    25.00 *",
+            "scripted_quarter ordered, by pattern asked for",
+            "pattern  replies *",
+            "VVVV          24     100.00     25.00    25.00   100.00",
+        ]
+    )
     result.stdout.fnmatch_lines(["*test_generation[[]*[]] MISSED*", "*pbleu: nrefs:1|*pairs:ordered*"])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_ocg.published import PAPER_SETS, PAPER_SHA256, PAPER_TEMPLATES, ModelRow, load_published
+from pytest_ocg.report.markup import number
 
 COLUMNS: Mapping[str, str] = {
     "coverage_unordered": "coverage\nw/o order",
@@ -32,15 +33,15 @@ def render_table(results: Mapping[str, Any], *, with_intervals: bool = False) ->
     names = list(columns)
     lines = []
     for row in rows:
-        lines.append([row["model"], row["condition"], *(_cell(_value(row, name)) for name in names)])
+        lines.append([row["model"], row["condition"], *(number(_value(row, name)) for name in names)])
         if with_intervals:
             lines.append(["", "95 % interval", *(interval_cell(row["metrics"].get(name)) for name in names)])
         if "delta_vs_original" in row:
             deltas = row["delta_vs_original"]
-            lines.append(["", "- original", *(_cell(deltas.get(name), "+.2f") for name in names)])
+            lines.append(["", "- original", *(number(deltas.get(name), "+.2f") for name in names)])
         published = published_values(results, row)
         if published is not None:
-            lines.append(["", "published", *(_cell(published.get(name)) for name in names)])
+            lines.append(["", "published", *(number(published.get(name)) for name in names)])
     titles = ["model", "condition", *columns.values()]
     unbounded = interval_footnotes(results) if with_intervals else ()
     return [*render_grid(titles, lines, left=2), *footnotes(results), *unbounded]
@@ -199,7 +200,3 @@ def published_values(results: Mapping[str, Any], row: Mapping[str, Any]) -> Mapp
 def _value(row: Mapping[str, Any], name: str) -> float | None:
     value: float | None = row["metrics"].get(name, {}).get("value")
     return value
-
-
-def _cell(value: float | None, form: str = ".2f") -> str:
-    return "-" if value is None else format(value, form)

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ocg.gate import Status
 from pytest_ocg.record import read_record
+from pytest_ocg.report.breakdown import render_breakdown, row_line
 from pytest_ocg.report.github import tell_github
 from pytest_ocg.report.misses import shown_misses
 from pytest_ocg.report.table import (
@@ -28,16 +29,24 @@ COLOURS = {Status.PASSED: "green", Status.FAILED: "red", Status.NOT_EVALUATED: "
 
 
 def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchmark: Benchmark) -> None:
-    """Some misses, the table, what it was measured with, where the files are, and the verdicts; short under `-q`."""
+    """Some misses, the table, what it was measured with, where the files are, and the verdicts.
+
+    Under `-v` intervals, templates, patterns and signatures as well; under `-q` one line a row and the verdicts.
+    """
     results = finished.results
     if not results["rows"]:
         return
-    if reporter.verbosity >= 0:
+    if reporter.verbosity < 0:
+        for row in results["rows"]:
+            reporter.write_line(row_line(row))
+    else:
         _print_misses(reporter, finished, benchmark.options.show_misses)
-    reporter.write_sep("=", "ordered commongen")
-    for line in render_table(results, with_intervals=reporter.verbosity > 0):
-        reporter.write_line(line)
-    if reporter.verbosity >= 0:
+        reporter.write_sep("=", "ordered commongen")
+        for line in render_table(results, with_intervals=reporter.verbosity > 0):
+            reporter.write_line(line)
+        if reporter.verbosity > 0:
+            for line in render_breakdown(results):
+                reporter.write_line(line)
         reporter.write_line("")
         for row in results["rows"]:
             for line in filter(None, (counts_line(row), usage_line(row))):
