@@ -15,9 +15,9 @@ from calibration import Alarms, alarms
 DOCS = Path(__file__).parents[1] / "docs"
 DROPS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 JUDGES = {
-    "paired": ("gate, paired with a baseline", "#1b6ca8"),
-    "number": ("gate, baseline a number", "#3a9b57"),
-    "naive": ("test over cases", "#c0392b"),
+    "paired": ("gate, paired with a baseline", "#0072b2"),
+    "number": ("gate, baseline a number", "#e69f00"),
+    "naive": ("test over cases", "#cc79a7"),
 }
 LEFT, TOP, WIDTH, HEIGHT = 60, 30, 420, 260
 
