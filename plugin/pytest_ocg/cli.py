@@ -33,6 +33,7 @@ COMMANDS = (
     Command("compare", "hold the results of a run against those of another", "pytest_ocg.commands.compare"),
     Command("merge", "put the results of shards, or of several models, together", "pytest_ocg.commands.merge"),
     Command("report", "write the report on a run: HTML, Markdown, LaTeX, CSV or Parquet", "pytest_ocg.commands.report"),
+    Command("tables", "show the paper's tables and figures from the results of any runs", "pytest_ocg.commands.tables"),
     Command("export", "write the cases of a run as a table for other programs", "pytest_ocg.commands.export"),
     Command("models", "list the registered models", "pytest_ocg.commands.models"),
     Command("cache", "show what the reply cache holds, or forget some of it", "pytest_ocg.commands.cache"),

@@ -66,7 +66,7 @@ def collect_rows(results: Sequence[Mapping[str, Any]]) -> tuple[Row, ...]:
             if name in rows:
                 raise ResultsError(
                     f"{row['model']!r} comes twice with condition {row['condition']!r} and {row['shots']} shots; "
-                    "leave one of the runs out"
+                    "leave one of the runs out, or put shards together with ocg merge"
                 )
             rows[name] = row
     return tuple(rows.values())

@@ -21,7 +21,15 @@ _RESULTS: Mapping[Any, Any] = {
     "dataset": {"name": str, "sha256": str, "sets": int},
     "templates_sha256": str,
     "matcher": str,
-    "selection": {"sets": (str, None), "templates": [int], "shots": int, "complete": bool, "planned": int, "run": int},
+    "selection": {
+        "sets": (str, None),
+        "shard": (str, None),
+        "templates": [int],
+        "shots": int,
+        "complete": bool,
+        "planned": int,
+        "run": int,
+    },
     "rows": [
         {
             "model": str,
@@ -56,6 +64,7 @@ _VERDICTS: Mapping[Any, Any] = {
 _CHECK: Mapping[Any, Any] = {
     "metric": str, "bound": str, "limit": float, "value": float, "holds": bool, "says": str,
 }  # fmt: skip
+_MAY_BE_ABSENT = frozenset({"interval_reason", "published_as", "name", "condition", "shots"})
 _INTERVAL: Mapping[Any, Any] = {"low": float, "high": float}
 _POSITIONS: Mapping[Any, Any] = {"concepts": [str], "missing": [str], "positions": [[int]]}
 
@@ -107,7 +116,11 @@ def _wrong(value: Any, wanted: Any, where: str) -> Iterator[tuple[str, Any]]:
             return
         for key, of_key in wanted.items():
             for name in list(value) if key is str else [key]:
-                yield from _wrong(value.get(name), of_key, f"{where}.{name}".removeprefix("."))
+                place = f"{where}.{name}".removeprefix(".")
+                if name in value or name in _MAY_BE_ABSENT:
+                    yield from _wrong(value.get(name), of_key, place)
+                else:
+                    yield place, None
     elif isinstance(wanted, list):
         if not isinstance(value, list | tuple):
             yield where, value

@@ -81,12 +81,12 @@ def test_retries_are_bounded_and_not_multiplied_and_then_it_is_an_error_of_that_
 
 
 def test_a_server_that_accepts_and_never_answers_costs_one_deadline_and_a_timeout(hosted):
-    patience = Patience(attempt_seconds=2, total_seconds=20, attempts=2, first_pause_seconds=0.01)
+    patience = Patience(attempt_seconds=4, total_seconds=40, attempts=2, first_pause_seconds=0.01)
     server = hosted.serve(failing_at("four", SILENCE))
     made = hosted.backend_of(server, patience=patience).generate(PROMPTS)
     assert [place for place, generation in enumerate(made) if generation.error] == [3]
     assert made[3].error is ErrorKind.TIMEOUT
-    assert made[3].detail == f"no answer from {server.url} within 2 seconds (asked 2 times)"
+    assert made[3].detail == f"no answer from {server.url} within 4 seconds (asked 2 times)"
     assert sum("four" in request.words for request in server.requests) == 2
 
 

@@ -27,6 +27,26 @@ def test_results_without_a_gate_pass():
     check_shape(run_with(edit))
 
 
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (("selection", "sets"), "selection.sets is None"),
+        (("selection", "shard"), "selection.shard is None"),
+        (("rows", 0, "metrics", "pbleu", "value"), "rows.metrics.pbleu.value is None"),
+        (("rows", 0, "metrics", "pbleu", "reason"), "rows.metrics.pbleu.reason is None"),
+    ],
+)
+def test_what_is_not_there_is_not_taken_for_none(place, message):
+    def edit(results, _):
+        inner = results
+        for key in place[:-1]:
+            inner = inner[key]
+        del inner[place[-1]]
+
+    with pytest.raises(ResultsError, match=message):
+        check_shape(run_with(edit))
+
+
 PLACES = [
     (("run",), 3, "run is 3"),
     (("run", "command_line"), [3], "run.command_line is 3"),
