@@ -21,6 +21,7 @@ Quantization = Literal["4bit", "8bit", "none"]
 
 HUGGINGFACE = "huggingface"
 OPENAI = "openai"
+HOSTED = "openai:"
 
 _HUB_ID = re.compile(r"(?P<source>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(@(?P<revision>[\w.][\w./-]*))?", re.ASCII)
 _SHORT_NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
@@ -86,10 +87,11 @@ def resolve_model(name: str, registry: Mapping[str, ModelSpec]) -> ModelSpec:
     A model that the registry knows keeps its tags, cap and quantization under its hub id or hosted name too. Nothing is
     looked up on a network. Raises ModelError with the nearest names and the accepted forms.
     """
-    if name.lower() in registry:
-        return registry[name.lower()]
-    if name.startswith("openai:"):
-        hosted = name.removeprefix("openai:")
+    known = registry.get(name) or registry.get(name.lower())
+    if known is not None:
+        return known
+    if name.startswith(HOSTED):
+        hosted = name.removeprefix(HOSTED)
         if not hosted or not hosted.isprintable() or " " in hosted:
             raise ModelError(f"model {name!r}: openai: must be followed by the name the server knows the model by")
         return _known(name, OPENAI, hosted, None, registry)

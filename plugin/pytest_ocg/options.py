@@ -98,6 +98,12 @@ def requested_models(config: pytest.Config) -> tuple[str, ...]:
     return tuple(dict.fromkeys(given))
 
 
+def is_gate_required(config: pytest.Config) -> bool:
+    """Whether nothing but a verdict will do, by the command line or else the ini file."""
+    given = config.getoption("ocg_gate", None)
+    return bool((config.getini("ocg_gate") if given is None else given) == "require")
+
+
 def read_options(config: pytest.Config) -> Options:
     """The checked options: command line first, then the ini file, then the default.
 

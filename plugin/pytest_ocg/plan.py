@@ -13,7 +13,7 @@ from pytest_ocg.concepts import ConceptSet, Dataset, load_dataset, sample_sets
 from pytest_ocg.errors import OptionError
 from pytest_ocg.metrics import CHEAP_METRICS, choose_metrics
 from pytest_ocg.metrics.base import MetricFactory
-from pytest_ocg.models import ModelSpec, id_names, load_registry, resolve_model
+from pytest_ocg.models import HOSTED, OPENAI, ModelSpec, id_names, load_registry, resolve_model
 from pytest_ocg.options import Options
 from pytest_ocg.prompts import Templates, build_prompt, load_templates
 from pytest_ocg.shards import Whole, cut_shard, whole_run
@@ -98,11 +98,16 @@ def make_plan(
 
 def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> ModelSpec:
     if options.backend == "replay":
-        known = registry.get(name.lower(), ModelSpec(name, "replay", ""))
+        known = registry.get(name) or registry.get(name.lower()) or ModelSpec(name, "replay", "")
         return replace(known, backend="replay", source=str(options.outputs), revision=None)
     if name.startswith("scripted:"):
         return ModelSpec(name, "scripted", name.removeprefix("scripted:"))
-    spec = resolve_model(name, registry)
+    is_served = options.base_url is not None or options.backend == OPENAI
+    if is_served and name not in registry and name.lower() not in registry:
+        # a server names its models as it likes, also by a path that is none here
+        spec = replace(resolve_model(f"{HOSTED}{name.removeprefix(HOSTED)}", registry), name=name)
+    else:
+        spec = resolve_model(name, registry)
     if options.backend != "auto":
         spec = replace(spec, backend=options.backend)
     if not options.base_url or options.base_url == spec.base_url:

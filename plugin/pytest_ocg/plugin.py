@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ocg.options import MODEL_OPTION, declare_options, requested_models
+from pytest_ocg.options import MODEL_OPTION, declare_options, is_gate_required, requested_models
 
 if TYPE_CHECKING:
     from pytest_ocg.benchmark import Benchmark
@@ -19,6 +19,7 @@ HOW_TO_START = (
     "no model was named: pytest --model NAME (`ocg models` lists the short names; a hub id, a folder or a .gguf file "
     "will do)"
 )
+NOTHING_TO_JUDGE = "the gate is 'require' and no model was named, so there is nothing to judge; add --model NAME"
 BENCHMARK: pytest.StashKey[Benchmark] = pytest.StashKey()
 EXECUTION: pytest.StashKey[Execution] = pytest.StashKey()
 
@@ -58,6 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_ocg.switch import switch_on
 
         switch_on(config)
+    elif is_gate_required(config) and any(arg.startswith("--ocg-gate") for arg in config.invocation_params.args):
+        raise pytest.UsageError(NOTHING_TO_JUDGE)
 
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)
@@ -76,6 +79,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     benchmark = metafunc.config.stash.get(BENCHMARK, None)
     if benchmark is None:
+        if is_gate_required(metafunc.config):
+            pytest.fail(NOTHING_TO_JUDGE, pytrace=False)
         skip = pytest.param(None, id="no-model", marks=pytest.mark.skip(reason=HOW_TO_START))
         metafunc.parametrize("ocg_case", [skip])
     else:

@@ -17,6 +17,8 @@ from pytest_ocg.progress import Progress
 from pytest_ocg.results import Finished, Gathered, finish
 
 MISSED = ("missed", "m", ("MISSED", {"yellow": True}))
+UNANSWERED = ("unanswered", "E", ("UNANSWERED", {"red": True}))
+STATUSES = {"miss": MISSED, "error": UNANSWERED}
 
 
 class Scoreboard:
@@ -56,19 +58,19 @@ class Scoreboard:
             elif name == execution.NOTICE_PROPERTY:
                 for notice in json.loads(str(value)):
                     self._benchmark.notice(notice)
-            elif value == "miss" and report.failed:  # an expected one is pytest's to tell
-                report.is_ocg_miss = True  # type: ignore[attr-defined] # how pytest marks xfail, too
+            elif report.failed:  # an expected one is pytest's to tell
+                report.ocg_status = STATUSES[str(value)]  # type: ignore[attr-defined] # how pytest marks xfail, too
 
     def pytest_report_teststatus(
         self, report: pytest.TestReport
     ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-        """A miss has a status of its own: it is a verdict on a model, not a broken test."""
-        return MISSED if getattr(report, "is_ocg_miss", False) else None
+        """A miss and a missing reply have a status of their own: pytest lists each broken test once more at the end."""
+        return getattr(report, "ocg_status", None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Sum up, write the files, apply the thresholds."""
-        if session.config.option.collectonly or self._selected is None:
+        if session.config.option.collectonly or not self._selected:
             return
         gathered = Gathered(
             lines=self._lines,

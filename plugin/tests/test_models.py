@@ -11,7 +11,7 @@ import pytest
 
 import pytest_ocg
 from pytest_ocg.errors import ModelError
-from pytest_ocg.models import ModelSpec, id_names, load_registry, published_name
+from pytest_ocg.models import ModelSpec, id_names, load_registry, published_name, resolve_model
 from pytest_ocg.resources import resource
 
 
@@ -165,3 +165,8 @@ def test_the_inputs_import_nothing_heavy():
         [sys.executable, "-c", script], env={"PYTHONPATH": source_root}, capture_output=True, text=True, check=True
     )
     assert process.stdout == "[]\n"
+
+
+def test_a_registered_name_may_have_capitals():
+    registry = {**load_registry(), "MyModel": ModelSpec("MyModel", "scripted", "quarter")}
+    assert resolve_model("MyModel", registry).source == "quarter"

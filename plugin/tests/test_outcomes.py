@@ -43,8 +43,8 @@ def test_an_error_is_a_test_error_and_enters_no_metric(bench, way):
     bench.pytester.makeconftest(REFUSING)
     result = bench.run(*way)
     assert result.ret == 1
-    assert result.parseoutcomes() == {"passed": 66, "errors": 6}
-    result.stdout.fnmatch_lines(["*no reply (refused): I would rather not*", "*66 hit, 0 missed, 6 without*6 refused*"])
+    assert result.parseoutcomes() == {"passed": 66, "unanswered": 6}
+    result.stdout.fnmatch_lines(["*: refused: I would rather not | asked: *", "*66 hit, 0 missed, 6 without*6 refused*"])
     row = bench.results()["rows"][0]
     assert row["counts"]["error"] == 6
     assert row["metrics"]["coverage_ordered"]["value"] == 100
@@ -92,6 +92,36 @@ def test_without_a_model_one_skip_says_how_to_start(bench):
     assert result.parseoutcomes() == {"skipped": 1}
     result.stdout.fnmatch_lines(["*no model was named: pytest --model NAME*"])
     assert "ordered commongen" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("ini", ["", "[pytest]\nocg_gate = require\n"], ids=["option", "ini"])
+def test_a_gate_that_is_required_is_never_green_without_a_model(bench, ini):
+    message = "the gate is 'require' and no model was named, so there is nothing to judge; add --model NAME"
+    if ini:
+        bench.pytester.makefile(".ini", pytest=ini)
+        result = bench.run(model=None)
+        assert result.ret == pytest.ExitCode.INTERRUPTED
+        result.stdout.fnmatch_lines([message])
+    else:
+        result = bench.run("--ocg-gate", "require", model=None)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
+def test_other_tests_are_not_held_by_the_gate_of_the_ini_file(bench):
+    bench.pytester.makefile(".ini", pytest="[pytest]\nocg_gate = require\n")
+    bench.pytester.makepyfile(test_bench="def test_other():\n    pass\n")
+    assert bench.run(model=None).ret == 0
+
+
+def test_cases_without_a_reply_are_shown_by_a_few_and_not_listed_once_more(bench):
+    result = bench.run(model="scripted:empty")
+    result.stdout.fnmatch_lines(
+        ["*= 5 of 72 cases without a reply *", "scripted_empty t0 VNNV: empty: the reply is empty | asked: bake cake *"]
+    )
+    result.stdout.no_fnmatch_line("ERROR *")
+    assert result.ret == 1
+    assert result.parseoutcomes() == {"unanswered": 72}
 
 
 def test_collecting_alone_loads_no_model_and_leaves_nothing_behind(bench):
@@ -155,6 +185,13 @@ def test_quiet_prints_one_line_a_row_and_the_verdict(bench):
             "gate: NOT EVALUATED scripted_quarter *",
         ]
     )
+
+
+def test_nothing_selected_leaves_the_results_of_an_earlier_probe(bench):
+    bench.run("-k", "VVVV")
+    before = bench.results("ocg-results/partial")
+    assert bench.run("-k", "nosuch").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert bench.results("ocg-results/partial") == before
 
 
 def test_nothing_selected_is_pytests_own_exit_status_and_no_table(bench):

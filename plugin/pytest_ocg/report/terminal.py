@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ocg.gate import Status
-from pytest_ocg.record import read_record
+from pytest_ocg.record import Outcome, read_record
 from pytest_ocg.report.breakdown import render_breakdown, row_line
 from pytest_ocg.report.github import tell_github
-from pytest_ocg.report.misses import shown_misses
+from pytest_ocg.report.misses import shown_cases
 from pytest_ocg.report.table import (
     counts_line,
+    footnotes,
     made_by_line,
     recipe_line,
     render_table,
     truncation_notes,
     usage_line,
 )
+from pytest_ocg.summary import NOT_ASKED
 
 if TYPE_CHECKING:
     from pytest_ocg.benchmark import Benchmark
@@ -39,8 +41,12 @@ def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchma
     if reporter.verbosity < 0:
         for row in results["rows"]:
             reporter.write_line(row_line(row))
+        for line in footnotes(results):
+            if NOT_ASKED not in line:
+                reporter.write_line(line)
     else:
-        _print_misses(reporter, finished, benchmark.options.show_misses)
+        _print_cases(reporter, finished, Outcome.MISS, "misses", benchmark.options.show_misses)
+        _print_cases(reporter, finished, Outcome.ERROR, "cases without a reply", benchmark.options.show_misses)
         reporter.write_sep("=", "ordered commongen")
         for line in render_table(results, with_intervals=reporter.verbosity > 0):
             reporter.write_line(line)
@@ -80,14 +86,15 @@ def _markdown(finished: Finished) -> str:
     return render_markdown(finished.results, map(read_record, finished.lines))
 
 
-def _print_misses(reporter: pytest.TerminalReporter, finished: Finished, number: int) -> None:
-    misses = shown_misses(finished.lines, number)
-    if not misses:
-        return
-    total = sum(row["counts"]["miss"] for row in finished.results["rows"])
-    reporter.write_sep("=", f"{len(misses)} of {total:,} misses (--ocg-show-misses N shows more)")
-    for miss in misses:
-        reporter.write_line(miss)
+def _print_cases(
+    reporter: pytest.TerminalReporter, finished: Finished, outcome: Outcome, noun: str, number: int
+) -> None:
+    total = sum(row["counts"][outcome.value] for row in finished.results["rows"])
+    cases = shown_cases(finished.lines, outcome, number) if total else []
+    if cases:
+        reporter.write_sep("=", f"{len(cases)} of {total:,} {noun} (--ocg-show-misses N shows more)")
+    for case in cases:
+        reporter.write_line(case)
 
 
 def _print_signatures(reporter: pytest.TerminalReporter, finished: Finished) -> None:

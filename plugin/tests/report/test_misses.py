@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from pytest_ocg.report.misses import shown_misses
+from pytest_ocg.record import Outcome
+from pytest_ocg.report.misses import shown_cases
 
 
 def line(pattern, number, outcome="miss", reply="a reply", model="m"):
@@ -18,18 +19,27 @@ def line(pattern, number, outcome="miss", reply="a reply", model="m"):
 
 def test_patterns_take_turns():
     lines = [line(pattern, number) for pattern in ("NN", "NV", "VV") for number in range(5)]
-    assert [shown.split()[2] for shown in shown_misses(lines, 5)] == ["NN:", "NV:", "VV:", "NN:", "NV:"]
+    assert [shown.split()[2] for shown in shown_cases(lines, Outcome.MISS, 5)] == ["NN:", "NV:", "VV:", "NN:", "NV:"]
 
 
 @pytest.mark.parametrize(("number", "shown"), [(0, 0), (1, 1), (3, 3), (100, 3)])
 def test_no_more_are_shown_than_asked_for_or_there_are(number, shown):
-    assert len(shown_misses([line("NN", place) for place in range(3)], number)) == shown
+    assert len(shown_cases([line("NN", place) for place in range(3)], Outcome.MISS, number)) == shown
 
 
 def test_hits_and_errors_are_not_misses():
-    assert shown_misses([line("NN", 0, "hit"), line("NN", 1, "error")], 5) == []
+    assert shown_cases([line("NN", 0, "hit"), line("NN", 1, "error")], Outcome.MISS, 5) == []
 
 
 def test_a_reply_cannot_command_the_terminal():
-    [shown] = shown_misses([line("NN", 0, reply="\x1b]0;owned\x07")], 1)
+    [shown] = shown_cases([line("NN", 0, reply="\x1b]0;owned\x07")], Outcome.MISS, 1)
     assert shown.isprintable()
+
+
+def test_a_case_without_a_reply_says_of_what_kind_and_why():
+    lines = [
+        line("NN", 0),
+        json.dumps({**json.loads(line("NV", 1, "error")), "reply": None, "error": "refused", "detail": "No\x1b[2J."}),
+    ]
+    [shown] = shown_cases(lines, Outcome.ERROR, 5)
+    assert shown == "m t0 NV: refused: No\\x1b[2J. | asked: dog run"
