@@ -11,18 +11,20 @@ from typing import Any
 import pytest
 
 from pytest_ocg.backends import open_backend
-from pytest_ocg.backends.base import Backend
+from pytest_ocg.backends.base import Backend, explained, require_backend
 from pytest_ocg.backends.loading import Loadable
 from pytest_ocg.backends.prices import Forecast, estimated_tokens
 from pytest_ocg.cache import Cache, default_cache_directory
 from pytest_ocg.cache_key import generation_keys
-from pytest_ocg.errors import ModelError, OcgError
+from pytest_ocg.errors import BackendError, ModelError, OcgError
+from pytest_ocg.metrics import MODEL_METRICS, open_model_metric
 from pytest_ocg.metrics.base import MetricFactory
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.models import OPENAI, ModelSpec
 from pytest_ocg.options import Options
 from pytest_ocg.plan import Plan, make_plan
 from pytest_ocg.results_files import load_run
+from pytest_ocg.results_writing import check_output
 from pytest_ocg.threshold_files import check_writable, thresholds_for
 from pytest_ocg.words import require_analyser
 
@@ -64,8 +66,8 @@ class Benchmark:
     def open_backend(self, model: str) -> Backend:
         """A backend for the model, from whoever registered one for it, else the shipped one."""
         spec, settings = self.plan.specs[model], self.plan.settings(model)
-        made: Backend | None = self.config.hook.pytest_ocg_make_backend(spec=spec, settings=settings)
-        return made if made is not None else open_backend(spec, settings, self.notice)
+        made = self.config.hook.pytest_ocg_make_backend(spec=spec, settings=settings)
+        return require_backend(made, model) if made is not None else open_backend(spec, settings, self.notice)
 
     def open_cache(self) -> Cache:
         """The reply cache; raises CacheError where its folder cannot be used."""
@@ -101,14 +103,15 @@ class Benchmark:
                 yield Forecast(number, tokens, self.plan.settings(model).max_new_tokens).told(model, spec.price)
 
     def check(self) -> None:
-        """Find out, before anything is generated, whether models can be had, replies judged and kept, limits applied.
+        """Find out, before anything is generated, whether models can be had, replies judged and kept, results written.
 
         Raises the OcgError of whatever cannot.
         """
         require_analyser()
+        check_output(self.options.output)
         thresholds, will_write = self.options.thresholds, self.options.write_thresholds
         if will_write:
-            check_writable(thresholds)
+            check_writable(thresholds, self.plan.specs)
         if self.options.gate != "off" and not (will_write and thresholds is not None and not thresholds.exists()):
             thresholds_for(self.plan.specs, thresholds, rootdir=self.config.rootpath)
         if self.options.baseline is not None:
@@ -117,21 +120,25 @@ class Benchmark:
         is_distributed = self.config.pluginmanager.has_plugin("ocg-distribution")
         gpus = self.options.gpus_per_worker if is_distributed else None
         for model in self.plan.specs:
-            backend = self.open_backend(model)
-            self.identities[model] = self.identities.get(model) or backend.identity()
-            if isinstance(backend, Loadable):
-                self._check_loading(model, backend, gpus)
-            self.batch_sizes[model] = backend.preferred_batch_size()
-            backend.close()
+            with explained(model):
+                backend = self.open_backend(model)
+                self.identities[model] = self.identities.get(model) or backend.identity()
+                if isinstance(backend, Loadable):
+                    self._check_loading(model, backend, gpus)
+                self.batch_sizes[model] = backend.preferred_batch_size()
+                backend.close()
+        if self.options.metrics != ("auto",):
+            self._check_scoring()
 
     def is_kept(self) -> bool:
         """Whether the cache has every reply that is planned; False also where a model or the cache cannot be had."""
         try:
             with self.open_cache() as cache:
                 for model in self.plan.specs:
-                    backend = self.open_backend(model)
-                    self.identities[model] = backend.identity()
-                    backend.close()
+                    with explained(model):
+                        backend = self.open_backend(model)
+                        self.identities[model] = backend.identity()
+                        backend.close()
                     if not self._is_kept(model, cache):
                         return False
         except OcgError:
@@ -146,11 +153,18 @@ class Benchmark:
             for some in steps
         )
 
+    def _check_scoring(self) -> None:
+        """Raise the OcgError of a scoring model that was asked for and cannot be had; none is loaded."""
+        with self.scoring(lambda label, done, total: None) as context:
+            for name in self.plan.metrics:
+                if name in MODEL_METRICS:
+                    open_model_metric(name, context).signature()
+
     def _check_loading(self, model: str, backend: Loadable, gpus: int | None) -> None:
-        """Raise ModelError where the model cannot be loaded, unless the cache has every reply that is planned."""
+        """Raise the error of a model that cannot be loaded, unless the cache has every reply that is planned."""
         try:
             backend.check_loading(gpus)
-        except ModelError:
+        except (BackendError, ModelError):
             with self.open_cache() as cache:
                 if not self._is_kept(model, cache):
                     raise

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from pytest_ocg.comparability import dig, error_problems, selection_problems, shown, signature_problems
+from pytest_ocg.comparability import (
+    dig,
+    error_problems,
+    run_problems,
+    run_signature,
+    selection_problems,
+    shown,
+    signature_problems,
+)
 from pytest_ocg.gate_baseline import BaselineRun
 from pytest_ocg.gate_checks import ROUNDING, Check, checks, score_of, told_apart
 from pytest_ocg.thresholds import METRIC_RANGES, Limit, Selection, Thresholds, is_number
@@ -119,10 +127,9 @@ def evaluate(
     measured and what was wanted.
     """
     model = str(row.get("model"))
-    unlike = {selection.name: list(selection_problems(results, row, selection)) for selection in thresholds.selections}
-    fitting = [selection for selection in thresholds.selections if not unlike[selection.name]]
+    fitting = [one for one in thresholds.selections if not any(selection_problems(results, row, one))]
     problems = [
-        *(() if fitting else _no_selection(thresholds, unlike)),
+        *(() if fitting else _no_selection(results, row, thresholds)),
         *error_problems(row, thresholds.max_error_share),
         *signature_problems(results, row, thresholds),
     ]
@@ -152,14 +159,17 @@ def counts_from_baseline(verdicts: Sequence[Verdict]) -> bool:
     )
 
 
-def _no_selection(thresholds: Thresholds, unlike: Mapping[str, Sequence[str]]) -> list[str]:
-    if len(unlike) == 1:
-        return [problem for problems in unlike.values() for problem in problems]
-    known = ", ".join(map(str, thresholds.selections))
-    return [
-        *dict.fromkeys(problems[0] for problems in unlike.values()),
-        f"no selection of {thresholds.path} has these cases; there are {known}",
-    ]
+def _no_selection(results: Mapping[str, Any], row: Mapping[str, Any], thresholds: Thresholds) -> Iterator[str]:
+    """Why the run has the cases of no selection, and the options that run one."""
+    if len(thresholds.selections) == 1:
+        [only] = thresholds.selections
+        yield from selection_problems(results, row, only)
+        if only.options:
+            yield f"selection {only.name} is run with {only.options}"
+        return
+    sets, known = run_signature(results, row)["sets"], ", ".join(map(str, thresholds.selections))
+    yield f"no selection of {thresholds.path} has these cases, of sets {shown(sets)}; there are {known}"
+    yield from run_problems(results, row)
 
 
 def _held(

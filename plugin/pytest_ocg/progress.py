@@ -14,6 +14,8 @@ from pytest_ocg.cases import Batch
 from pytest_ocg.plugin import BENCHMARK
 
 SECONDS_BETWEEN_NOTES = 10
+LEAST_SECONDS = 1.0
+"""Over a shorter span a rate would say nothing: workers that start together end their first batches together."""
 
 
 def clock(seconds: float) -> str:
@@ -66,13 +68,13 @@ class Progress:
         if ran["generated"] and reporter.verbosity >= 0 and not _is_live(reporter):
             _write_apart(reporter, self._line(model))
 
-    def _rate(self, model: str) -> float:
-        """Generations a second; once there is a second batch, without the first, which loaded the model."""
+    def _span(self, model: str) -> tuple[int, float]:
+        """Generations and the seconds they took; as soon as others tell, without the first, which loaded the model."""
         now, generated = time.monotonic(), self._generated[model]
         since, before = self._loaded.get(model, (now, 0))
-        if generated == before:
+        if generated == before or now - since < LEAST_SECONDS:
             since, before = self._first[model], 0
-        return (generated - before) / max(now - since, 1e-9)
+        return generated - before, now - since
 
     def _reporter(self) -> pytest.TerminalReporter | None:
         reporter: pytest.TerminalReporter | None = self._config.pluginmanager.get_plugin("terminalreporter")
@@ -89,18 +91,13 @@ class Progress:
             reporter.write_line(f"{label}: {total:,} to score")
         elif done == total or now - self._scored_told > SECONDS_BETWEEN_NOTES:
             self._scored_told = now
-            rate = done / max(now - self._first.get(label, now), 1e-9)
-            left = clock((total - done) / rate)
-            reporter.write_line(f"{label}: {done:,} of {total:,}, {rate:.1f} a second, {left} left")
+            pace = _pace(done, now - self._first.get(label, now), total - done)
+            reporter.write_line(", ".join([f"{label}: {done:,} of {total:,}", *pace]))
 
     def _line(self, model: str) -> str:
         total = self._total[model]
         done = min(self._done[model], total)  # where batches are split between workers, cases are judged twice
-        parts = [f"{model}: {done:,} of {total:,}"]
-        rate = self._rate(model)
-        if rate:
-            parts += [f"{rate:.1f} a second", f"{clock((total - done) / rate)} left"]
-        return ", ".join(parts)
+        return ", ".join([f"{model}: {done:,} of {total:,}", *_pace(*self._span(model), total - done)])
 
     def _write_behind(self, reporter: pytest.TerminalReporter, text: str) -> None:
         writer = reporter._tw
@@ -118,6 +115,14 @@ class Progress:
             reporter._tw._file.write(f"\x1b[{self._shown}D\x1b[K")
             reporter._tw.flush()
             self._shown = 0
+
+
+def _pace(done: int, seconds: float, left: int) -> list[str]:
+    """How many a second and how long until none is left, nothing where the span is too short to tell."""
+    if not done or seconds < LEAST_SECONDS:
+        return []
+    rate = done / seconds
+    return [f"{rate:.1f} a second", f"{clock(left / rate)} left"]
 
 
 def _write_apart(reporter: pytest.TerminalReporter, text: str) -> None:

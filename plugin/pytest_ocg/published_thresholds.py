@@ -11,7 +11,7 @@ from pytest_ocg.models import OPENAI, ModelSpec, load_registry
 from pytest_ocg.published import PAPER_SHA256, PAPER_TEMPLATES, ModelRow, Published, load_published
 from pytest_ocg.threshold_files import file_name, write_file
 from pytest_ocg.threshold_margins import FIRST_LIMITS
-from pytest_ocg.thresholds import SCHEMA
+from pytest_ocg.thresholds import GUIDE, SCHEMA
 
 TOLERANCES: Mapping[str, float] = MappingProxyType(
     {
@@ -49,7 +49,7 @@ def _render(spec: ModelSpec, row: ModelRow, published: Published) -> str:
 
 
 def _lines(spec: ModelSpec, row: ModelRow, source: str | None) -> Iterator[str]:
-    yield "# Written by `ocg thresholds from-published`; thresholds/README.md says how its tolerances were chosen."
+    yield f"# Written by `ocg thresholds from-published`; {GUIDE} says how its tolerances were chosen."
     yield f"schema = {SCHEMA}"
     yield f"model = {_text(spec.name)}"
     yield 'origin = "published"'

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_ocg.errors import ResultsError
+from pytest_ocg.errors import OptionError, ResultsError
 from pytest_ocg.whole_files import write_whole
 
 _WAY_OUT = "all replies are in the cache: make room or choose another folder with --ocg-output and run again"
+
+
+def can_be_written_to(folder: Path) -> bool:
+    """Whether files can be written in the folder, or the folder made where it is not there yet."""
+    folder = folder.absolute()
+    there = next(path for path in (folder, *folder.parents) if os.access(path, os.F_OK))
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
+def check_output(output: Path) -> None:
+    """Raise OptionError where no results can be written to this folder."""
+    if not can_be_written_to(output):
+        raise OptionError(
+            f"--ocg-output {str(output)!r} is no folder that can be written to, nor can it be made; name another folder"
+        )
 
 
 def results_folder(output: Path, results: Mapping[str, Any]) -> Path:

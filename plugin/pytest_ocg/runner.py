@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_ocg.backends.base import Backend, Generation, GenerationStopped
+from pytest_ocg.backends.base import Backend, Generation, GenerationStopped, Prompt, explained
 from pytest_ocg.cache import Cache
 from pytest_ocg.cache_key import generation_keys
 from pytest_ocg.cases import Batch, Case
 from pytest_ocg.coverage import contains_concept_list
+from pytest_ocg.errors import BackendError
 from pytest_ocg.judging import Judge
 from pytest_ocg.plan import Plan
 from pytest_ocg.record import Outcome, Record
@@ -87,7 +88,8 @@ class Runner:
             self._before_generating(batch, len(missing))
             started = time.monotonic()
             try:
-                made = backend.generate([prompts[place] for place in missing])
+                with explained(batch.model):
+                    made = _generated(backend, batch.model, [prompts[place] for place in missing])
             except GenerationStopped as stopped:
                 self._store(batch.model, backend, {keys[missing[at]]: made for at, made in stopped.made.items()})
                 raise
@@ -101,8 +103,10 @@ class Runner:
 
     def _store(self, model: str, backend: Backend, fresh: Mapping[str, Generation]) -> str:
         """The id of how these replies were made, once they are in the cache."""
+        with explained(model):
+            provenance = backend.provenance()
         return self._cache.add_replies(
-            list(fresh.items()), model=model, provenance=backend.provenance(), replace=self._plan.options.refresh
+            list(fresh.items()), model=model, provenance=provenance, replace=self._plan.options.refresh
         )
 
     def _keep(
@@ -132,3 +136,19 @@ class Runner:
             self._backend = self._open_backend(model)
             self._model = model
         return self._backend
+
+
+def _generated(backend: Backend, model: str, prompts: Sequence[Prompt]) -> list[Generation]:
+    """What the backend makes of the prompts; raises BackendError where that is not a Generation for each."""
+    made = list(backend.generate(prompts))
+    if len(made) != len(prompts):
+        raise BackendError(
+            f"{model}: the backend gave {len(made)} generations for {len(prompts)} prompts; its generate must return "
+            "one for each prompt, in the same order"
+        )
+    strange = [one for one in made if not isinstance(one, Generation)]
+    if strange:
+        raise BackendError(
+            f"{model}: the backend gave {strange[0]!r} for a prompt; its generate must return Generations"
+        )
+    return made

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_ocg.errors import ThresholdError
+from pytest_ocg.models import id_name
 from pytest_ocg.resources import resource
 from pytest_ocg.threshold_margins import MARGIN
 from pytest_ocg.threshold_parsing import parse_thresholds
@@ -23,10 +23,10 @@ PUBLISHED = Path("published")
 
 
 def file_name(model: str) -> str:
-    """The name of a model's threshold file, one plain path component for any model (`owner--name.toml`)."""
-    stem = re.sub(r"[^A-Za-z0-9._+-]+", "--", model).strip(".-")
-    if not stem or len(stem) > 120:
-        stem = f"{stem[:100]}-{hashlib.sha256(model.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}".lstrip("-")
+    """The name of a model's threshold file: its name in test ids, cut to what a file system takes, and `.toml`."""
+    stem = id_name(model)
+    if len(stem) > 120:
+        stem = f"{stem[:100]}-{hashlib.sha256(stem.encode('utf-8')).hexdigest()[:12]}"
     return f"{stem}.toml"
 
 
@@ -130,12 +130,17 @@ def write_thresholds(
     return path
 
 
-def check_writable(path: Path | None) -> None:
-    """Raise ThresholdError where the place named is that of the shipped files."""
+def check_writable(path: Path | None, models: Collection[str] = ()) -> None:
+    """Raise ThresholdError where the place named is that of the shipped files, or one file for several models."""
     if path == PUBLISHED:
         raise ThresholdError(
             f"thresholds {str(PUBLISHED)!r} are those that come with the package, and are not written; name a file or "
             "folder of your own with --ocg-thresholds"
+        )
+    if path is not None and len(models) > 1 and not path.is_dir():
+        raise ThresholdError(
+            f"thresholds {str(path)!r} are one file, which cannot hold those of {' and '.join(map(repr, models))}; "
+            "name a folder that exists with --ocg-thresholds, or run one model"
         )
 
 

@@ -11,7 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_ocg.errors import ThresholdError
+from pytest_ocg.models import id_name
 from pytest_ocg.thresholds import (
+    GUIDE,
     METRIC_RANGES,
     PATTERN_METRICS,
     PER_CENT,
@@ -45,7 +47,7 @@ def parse_thresholds(text: str, path: Path) -> Thresholds:
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ThresholdError(f"{path}: is not valid TOML: {error}; see thresholds/README.md for the shape") from error
+        raise ThresholdError(f"{path}: is not valid TOML: {error}; see {GUIDE}") from error
     schema = table.get("schema")
     if type(schema) is not int or schema != SCHEMA:
         raise ThresholdError(f"{path}: schema is {schema!r}, this version reads {SCHEMA}; write schema = {SCHEMA}")
@@ -62,7 +64,7 @@ def parse_thresholds(text: str, path: Path) -> Thresholds:
         raise ThresholdError(f"{path}: origin is {origin!r}; it must be {' or '.join(map(repr, _ORIGINS))}")
     return Thresholds(
         path=path,
-        model=_text(path, "model", table["model"]) if "model" in table else None,
+        model=id_name(_text(path, "model", table["model"])) if "model" in table else None,
         max_error_share=share,
         signature=_signature(path, _table(path, "signature", table.get("signature", {}))),
         selections=_selections(path, _table(path, "selection", table.get("selection", {}))),

@@ -24,7 +24,7 @@ from pytest_ocg.gate import Status, evaluate
 from pytest_ocg.gate_checks import score_of
 from pytest_ocg.threshold_margins import FIRST_LIMITS, limit_from
 from pytest_ocg.threshold_parsing import parse_thresholds
-from pytest_ocg.thresholds import SCHEMA, Thresholds, is_number
+from pytest_ocg.thresholds import GUIDE, SCHEMA, Thresholds, is_number
 
 _IDENTITY_KEYS = ("backend", "revision", "dtype")
 
@@ -60,7 +60,7 @@ def render_thresholds(
     renewed: list[str] = []
     if text is None:
         document = tomlkit.document()
-        document.add(tomlkit.comment("Taken with --ocg-write-thresholds; thresholds/README.md explains each line."))
+        document.add(tomlkit.comment(f"Taken with --ocg-write-thresholds; {GUIDE} explains each line."))
         document.add("schema", tomlkit.item(SCHEMA))
         document.add("model", tomlkit.item(_plain(str(row.get("model")))))
         document.add("max_error_share", tomlkit.item(0.0))
@@ -164,7 +164,8 @@ def _renew_metrics(
         for bound in ("min", "max"):
             if bound in table:
                 _put(table, bound, limit_from(metric, bound, float(value), margin))
-        _put(table, "baseline", round(float(value), 6))
+        if is_new or "baseline" in table:
+            _put(table, "baseline", round(float(value), 6))
         signature = dig(measured, "signature")
         if isinstance(signature, str) and (is_new or "signature" in table):
             _put(table, "signature", signature)
@@ -207,8 +208,8 @@ def _parsed(text: str, path: Path) -> tomlkit.TOMLDocument:
 
 def _not_editable(path: Path, error: Exception) -> ThresholdError:
     return ThresholdError(
-        f"{path}: cannot be edited in place ({error}); write it as in thresholds/README.md, or move it away to have a "
-        "new one written"
+        f"{path}: cannot be edited in place ({error}); write it as in {GUIDE}, or move it away "
+        "to have a new one written"
     )
 
 

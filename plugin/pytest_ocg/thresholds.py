@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 SCHEMA = 1
+GUIDE = "the guide that `ocg thresholds --help` names"
+"""What messages and written files call thresholds/README.md, which lies elsewhere in a checkout than installed."""
 
 PER_CENT = (0.0, 100.0)
 METRIC_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
@@ -87,9 +89,9 @@ class Selection:
 class Thresholds:
     """What one model must hold, and the kind of run it was laid down for.
 
-    `model` is None where the file leaves it open. `signature` maps SIGNATURE_KEYS but `sets` to what a run must have
-    been made with; a key that is absent is left open. `max_error_share` is 0 to 1. `origin` says whose numbers they
-    are.
+    `model` is its name in test ids, None where the file leaves it open. `signature` maps SIGNATURE_KEYS but `sets` to
+    what a run must have been made with; a key that is absent is left open. `max_error_share` is 0 to 1. `origin` says
+    whose numbers they are.
     """
 
     path: Path

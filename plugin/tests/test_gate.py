@@ -127,7 +127,7 @@ def test_a_partial_run_is_not_evaluated_whatever_its_scores(results):
     results["selection"].update(planned=27648, run=192, complete=False)
     results["rows"][0]["counts"].update(planned=27648, hit=192, miss=0)
     assert line(results, thresholds(Limit("coverage_ordered", 99.0))) == (
-        "gate: NOT EVALUATED smollm2-135m partial run (192 of 27,648 cases)"
+        "gate: NOT EVALUATED smollm2-135m partial run (192 of 27,648 cases); selection smoke is run with --ocg-sets 4:0"
     )
 
 

@@ -35,8 +35,18 @@ def header_of(*shape):
             ("model.safetensors", header_of(2, 3)),
             "needs code from its own repository; read that code, then pass --ocg-trust-remote-code, or serve it *",
         ),
+        (
+            CONFIG,
+            ("README.md", b""),
+            " has no weights: its folder holds none of [*].safetensors, *; name the folder of *",
+        ),
+        (
+            CONFIG,
+            ("model.safetensors", header_of(2, 3)),
+            " has no tokenizer: its folder holds none of tokenizer[*], *; name the folder of a complete checkpoint",
+        ),
     ],
-    ids=["memory", "pickle", "own code"],
+    ids=["memory", "pickle", "own code", "no weights", "no tokenizer"],
 )
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
 def test_a_model_that_cannot_be_loaded_is_a_usage_error(config, weights, message, workers, bench):
@@ -48,6 +58,22 @@ def test_a_model_that_cannot_be_loaded_is_a_usage_error(config, weights, message
     result = bench.pytester.runpytest_subprocess(*bench.arguments("--ocg-device", "cpu", *workers, model=str(folder)))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: model '{folder}'*{message}"])
+    assert not (bench.path / "ocg-results").exists()
+
+
+def test_a_device_that_is_not_there_is_a_usage_error(bench, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    folder = bench.path / "small"
+    folder.mkdir()
+    for name, content in (
+        ("config.json", json.dumps(CONFIG).encode()),
+        ("model.safetensors", header_of(2, 3)),
+        ("tokenizer.json", b"{}"),
+    ):
+        (folder / name).write_bytes(content)
+    result = bench.pytester.runpytest_subprocess(*bench.arguments("--ocg-device", "cuda", model=str(folder)))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: device 'cuda' is not there for torch *, or pass --ocg-device cpu"])
     assert not (bench.path / "ocg-results").exists()
 
 

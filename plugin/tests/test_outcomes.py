@@ -44,7 +44,12 @@ def test_an_error_is_a_test_error_and_enters_no_metric(bench, way):
     result = bench.run(*way)
     assert result.ret == 1
     assert result.parseoutcomes() == {"passed": 66, "unanswered": 6}
-    result.stdout.fnmatch_lines(["*: refused: I would rather not | asked: *", "*66 hit, 0 missed, 6 without*6 refused*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*: refused: I would rather not | asked: *",
+            "*66 hit, 0 missed, 6 without*6 refused*",
+        ]
+    )
     row = bench.results()["rows"][0]
     assert row["counts"]["error"] == 6
     assert row["metrics"]["coverage_ordered"]["value"] == 100

@@ -44,12 +44,25 @@ def progress(pytester):
 
 def test_off_a_terminal_a_generated_batch_is_a_line_with_rate_and_time_left(progress):
     made, output = progress()
+    made.end(RAN)
+    assert output.getvalue() == "m: 32 of 96, 4.0 a second, 0:16 left\n"
+
+
+def test_batches_that_end_together_do_not_make_a_rate_of_their_own(progress):
+    made, output = progress()
+    made.end(RAN)
+    made.end(RAN)
+    assert output.getvalue().splitlines()[1] == "m: 64 of 96, 8.0 a second, 0:04 left"
+
+
+def test_no_rate_is_told_of_a_moment(progress):
+    made, output = progress()
     made.begin(Batch(0, "m", ()), 32)
     assert output.getvalue() == ""
     made.end(RAN)
-    assert output.getvalue().startswith("m: 32 of 96, ")
-    assert " a second, " in output.getvalue()
-    assert output.getvalue().endswith(" left\n")
+    made.scored("pBLEURT", 0, 2)
+    made.scored("pBLEURT", 2, 2)
+    assert output.getvalue() == "m: 32 of 96\npBLEURT: 2 to score\npBLEURT: 2 of 2\n"
 
 
 def test_a_batch_from_the_cache_is_no_line(progress):

@@ -13,6 +13,7 @@ from pytest_ocg.resources import resource
 from pytest_ocg.threshold_files import (
     MAX_FILE_BYTES,
     baseline_rows,
+    check_writable,
     file_name,
     find_thresholds,
     load_thresholds,
@@ -41,16 +42,18 @@ def rootdir(tmp_path):
     [
         ("smollm2-135m", "smollm2-135m.toml"),
         ("llama3.1-405b", "llama3.1-405b.toml"),
-        ("openai:gpt-4o", "openai--gpt-4o.toml"),
+        ("openai:gpt-4o", "openai_gpt-4o.toml"),
+        ("openai_gpt-4o", "openai_gpt-4o.toml"),
         ("owner/Name_1+x", "owner--Name_1+x.toml"),
-        ("../../etc/passwd", "etc--passwd.toml"),
-        ("/abs/model.gguf", "abs--model.gguf.toml"),
-        ("a\x00b\nc", "a--b--c.toml"),
-        ("..\\..\\x", "x.toml"),
-        (".hidden", "hidden.toml"),
+        ("owner/name@v2", "owner--name+v2.toml"),
+        ("../../etc/passwd", "passwd.toml"),
+        ("/abs/model.gguf", "model.gguf.toml"),
+        ("a\x00b\nc", "a_b_c.toml"),
+        ("..\\..\\x", "model.._.._x.toml"),
+        (".hidden", "model.hidden.toml"),
     ],
 )
-def test_a_model_has_a_plain_file_name(model, name):
+def test_a_models_file_is_named_as_the_model_is_in_test_ids(model, name):
     assert file_name(model) == name
 
 
@@ -103,6 +106,31 @@ def test_an_override_file_is_taken_for_any_model_and_its_model_decides(rootdir):
         "a": MODEL,
         MODEL: MODEL,
     }
+
+
+@pytest.mark.parametrize("written", ["openai:gpt-4o", "openai_gpt-4o"])
+def test_a_file_may_name_its_model_as_given_or_as_in_test_ids(tmp_path, results, written):
+    path = tmp_path / "openai_gpt-4o.toml"
+    path.write_text(TEXT.replace(MODEL, written), encoding="utf-8")
+    results["selection"]["sets"] = None
+    [row] = results["rows"]
+    row["model"] = "openai_gpt-4o"
+    limits = thresholds_for([row["model"]], tmp_path)[row["model"]]
+    assert evaluate(results, row, limits).line() == "gate: PASSED openai_gpt-4o (1 limit holds)"
+    write_thresholds(tmp_path, results, row)
+    assert tomllib.loads(path.read_text(encoding="utf-8"))["model"] == written
+
+
+def test_one_file_is_refused_for_two_models_and_a_folder_is_not(tmp_path):
+    with pytest.raises(
+        ThresholdError,
+        match=r"thresholds '.*two.toml' are one file, which cannot hold those of 'a' and 'b'; name a folder that "
+        r"exists with --ocg-thresholds, or run one model",
+    ):
+        check_writable(tmp_path / "two.toml", ["a", "b"])
+    check_writable(tmp_path / "two.toml", ["a"])
+    check_writable(tmp_path, ["a", "b"])
+    check_writable(None, ["a", "b"])
 
 
 def test_an_override_that_does_not_exist_is_refused(tmp_path):

@@ -74,7 +74,9 @@ def test_a_new_file_holds_limits_signature_and_provenance(results):
             }
         },
     }
-    assert written.startswith("# Taken with --ocg-write-thresholds")
+    assert written.startswith(
+        "# Taken with --ocg-write-thresholds; the guide that `ocg thresholds --help` names explains each line.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_a_floor_lies_under_the_value_rounded_down(results, value, margin, floor
 def test_a_ceiling_lies_over_the_value_rounded_up(results, metric, value, margin, ceiling):
     results["rows"][0]["metrics"][metric] = {"value": value, "n": 576, "signature": "x"}
     text = render(results, HEAD + SETS + f"[selection.smoke.metrics.{metric}]\nmax = 1\n", margin)
-    assert smoke(text)["metrics"][metric] == {"max": ceiling, "baseline": value}
+    assert smoke(text)["metrics"][metric] == {"max": ceiling}
 
 
 def test_with_a_drop_new_limits_are_on_the_distance_from_the_baseline(results):
@@ -216,14 +218,12 @@ pytest_ocg = "0.1.0"
 # order first
 [selection.nightly.metrics.coverage_ordered]
 min = 20.4 # agreed in May
-baseline = 21.4
 
 # the second
 [selection.nightly.metrics.distinct2]
 max = 93.0
 min = 91.0 # both
 signature = "distinct2|v:1"
-baseline = 92.0
 """
     )
 
@@ -256,12 +256,18 @@ def test_a_run_of_other_sets_gets_a_selection_of_its_own_and_leaves_the_others(r
 def test_a_whole_run_renews_the_patterns_of_its_sets_as_well(results):
     results["rows"][0]["by_pattern"] = {"VVVV": {"scored": 24, "coverage_ordered": 12.5}}
     text = HEAD + SETS + 'pattern = "VVVV"\n[selection.smoke.metrics.coverage_ordered]\nmin = 90\n'
-    assert smoke(render(results, text))["metrics"]["coverage_ordered"] == {"min": 11.5, "baseline": 12.5}
+    assert smoke(render(results, text))["metrics"]["coverage_ordered"] == {"min": 11.5}
 
 
 def test_a_file_for_any_model_stays_one(results):
     text = 'schema = 1\n[selection.smoke]\nsets = "4:0"\n[selection.smoke.metrics.pbleu]\nmax = 1\n'
     assert "model" not in tomllib.loads(render(results, text))
+
+
+def test_a_baseline_is_renewed_where_it_is_and_stays_out_where_it_was_taken_out(results):
+    text = HEAD + SETS + f"[{SMOKE}.metrics.ordered_rate]\nmin = 9\n[{SMOKE}.metrics.pbleu]\nmax = 9\nbaseline = 8\n"
+    metrics = smoke(render(results, text))["metrics"]
+    assert metrics == {"ordered_rate": {"min": 33.6}, "pbleu": {"max": 42.3, "baseline": 41.25}}
 
 
 def test_a_file_without_a_signature_gets_one(results):

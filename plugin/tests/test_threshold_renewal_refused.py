@@ -82,7 +82,9 @@ def test_a_file_that_cannot_be_edited_in_place_is_left_alone(results):
     text = HEAD + 'selection.smoke.sets = "4:0"\nselection.smoke.metrics.coverage_ordered.min = 90\n'
     message = refusal(results, text)
     assert message.startswith(f"{PATH}: cannot be edited in place (")
-    assert message.endswith("; write it as in thresholds/README.md, or move it away to have a new one written")
+    assert message.endswith(
+        "; write it as in the guide that `ocg thresholds --help` names, or move it away to have a new one written"
+    )
 
 
 def test_a_broken_file_is_not_renewed(results):

@@ -10,6 +10,27 @@ import pytest
         (["--ocg-sets", "4"], ["*4*3*"]),
         (["--ocg-concepts", "nowhere.jsonl"], ["*nowhere.jsonl*"]),
         (["--ocg-thresholds", "nowhere.toml"], ["*nowhere.toml*do not exist*"]),
+        (
+            ["--ocg-output", "sets.jsonl"],
+            ["*--ocg-output 'sets.jsonl' is no folder that can be written to, nor can it *"],
+        ),
+        (["--ocg-output", "sets.jsonl/new"], ["*--ocg-output 'sets.jsonl/new' is no folder *; name another folder"]),
+        (
+            ["--ocg-metrics", "pbleurt", "--ocg-bleurt-model", "BLEURT-21"],
+            ["*BLEURT model 'BLEURT-21' is not there; did you mean 'BLEURT-20'? Choose BLEURT-20, *"],
+        ),
+        (
+            ["--ocg-metrics", "all", "--ocg-bleurt-model", "./nowhere"],
+            ["*BLEURT model './nowhere' is not there*"],
+        ),
+        (
+            ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "./nowhere"],
+            ["*'./nowhere'*no such file or folder*"],
+        ),
+        (
+            ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "openai:gpt-4o"],
+            ["*'openai:gpt-4o' is reached by*"],
+        ),
         (["--ocg-outputs", "nowhere.jsonl"], ["*--ocg-outputs 'nowhere.jsonl' cannot be read*"]),
     ],
 )
@@ -54,3 +75,28 @@ def test_a_conftest_with_its_own_model_option_keeps_it(pytester):
     result = pytester.runpytest_subprocess("--model", "theirs")
     assert result.ret == 0
     assert result.parseoutcomes() == {"passed": 1}
+
+
+def test_scoring_models_that_were_not_asked_for_are_not_looked_up(bench):
+    result = bench.run("--ocg-bleurt-model", "BLEURT-21", "--ocg-metrics", "cheap")
+    assert result.parseoutcomes() == {"passed": 18, "missed": 54}
+
+
+def test_a_scoring_model_out_of_reach_is_a_usage_error_before_anything_is_generated(bench, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    named = ("--ocg-metrics", "perplexity", "--ocg-perplexity-model", "nope/nope")
+    result = bench.pytester.runpytest_subprocess(*bench.arguments(*named))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: model 'nope/nope' is not in the local hub cache and the hub cannot be reached*"]
+    )
+    assert not (bench.path / "ocg-results").exists()
+
+
+def test_one_threshold_file_cannot_be_written_for_two_models(bench):
+    result = bench.run(
+        "--model", "scripted:echo", "--ocg-thresholds", "two.toml", "--ocg-write-thresholds", model="scripted:quarter"
+    )
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *two.toml*scripted_quarter*scripted_echo*"])
+    assert not (bench.path / "two.toml").exists()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
-from pytest_ocg.errors import BackendError
+from pytest_ocg.errors import BackendError, ModelError, OcgError
+
+BACKEND_METHODS = ("identity", "preferred_batch_size", "generate", "provenance", "close")
 
 Role = Literal["system", "user", "assistant"]
 
@@ -124,6 +128,33 @@ class Backend(Protocol):
     def close(self) -> None:
         """Give back memory and connections; `generate` may not be called afterwards."""
         ...
+
+
+def require_backend(made: Any, model: str) -> Backend:
+    """What was made for the model, where it has the methods of a Backend; raises ModelError naming those it lacks."""
+    lacking = [method for method in BACKEND_METHODS if not callable(getattr(made, method, None))]
+    if lacking:
+        raise ModelError(
+            f"model {model!r}: pytest_ocg_make_backend returned {made!r}, which has no {', '.join(lacking)}; return an "
+            "object with the methods of pytest_ocg.backends.base.Backend, such as a ScriptedBackend, or None"
+        )
+    backend: Backend = made
+    return backend
+
+
+@contextmanager
+def explained(model: str) -> Iterator[None]:
+    """Turns what a backend was not meant to raise into a BackendError, which ends the run; the traceback is logged."""
+    try:
+        yield
+    except OcgError:
+        raise
+    except Exception as error:
+        logging.getLogger("pytest_ocg").exception("%s: the backend failed", model)
+        raise BackendError(
+            f"{model}: the backend failed with {type(error).__name__}: {error}; its traceback is kept by "
+            "-n 0 --log-file FILE"
+        ) from error
 
 
 def generation_of(

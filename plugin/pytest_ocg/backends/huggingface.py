@@ -14,7 +14,13 @@ from pytest_ocg.backends.decoding import Reply, decode, shared_prefix
 from pytest_ocg.backends.devices import Device, memory_of, plan_device
 from pytest_ocg.backends.footprint import Load, check_footprint, size_of
 from pytest_ocg.backends.halving import run_in_batches
-from pytest_ocg.backends.loading import LoadedModel, check_code, load_model
+from pytest_ocg.backends.loading import (
+    LoadedModel,
+    check_code,
+    check_files,
+    load_model,
+    require_device,
+)
 from pytest_ocg.backends.memory import free_memory
 from pytest_ocg.backends.quantization import check_quantization
 from pytest_ocg.backends.quiet import quiet_libraries
@@ -73,17 +79,20 @@ class HuggingFaceBackend:
         return self._settings.batch_size or PREFERRED_BATCH[self._plan().kind]
 
     def check_loading(self, gpus: int | None) -> None:
-        """Raise ModelError where the model needs code that may not be run, or more memory than there is.
+        """Raise ModelError where the model lacks files, needs code that may not be run, or more memory than there is.
 
-        Nothing is downloaded but its configuration. `gpus` is how many each worker is dealt, None for all visible ones.
+        Raises BackendError where the device is not there. Nothing is downloaded but the model's configuration. `gpus`
+        is how many each worker is dealt, None for all visible ones.
         """
         source, device, settings = self._find(), self._plan(), self._settings
+        require_device(device)
         config = config_of(source)
         check_code(source, config, trust_remote_code=settings.trust_remote_code, note=self._spec.note)
         memory, size = memory_of(device, gpus), size_of(source, config)
         if memory is not None and size is not None:
             load = Load(device, settings.quantization, self.preferred_batch_size(), settings.max_new_tokens)
             check_footprint(source.name, size, load, memory, is_dealt=gpus is not None)
+        check_files(source)
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
         """One generation per prompt, in order; a prompt's reasoning block and a leaked next turn are no part of it.

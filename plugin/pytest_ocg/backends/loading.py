@@ -13,7 +13,7 @@ from pytest_ocg.backends import gguf_files
 from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.chat import ChatFormat, chat_format
 from pytest_ocg.backends.decoding import Decoding, step_limit
-from pytest_ocg.backends.devices import Device
+from pytest_ocg.backends.devices import Device, automatic_device
 from pytest_ocg.backends.halving import is_out_of_memory
 from pytest_ocg.backends.quantization import count_quantized, quantization_config, quantize_experts, quantize_linears
 from pytest_ocg.backends.sources import Source
@@ -23,8 +23,8 @@ _NOT_DECODING = frozenset(
     {"transformers_version", "_from_model_config", "bos_token_id", "eos_token_id", "pad_token_id", "use_cache",
      "decoder_start_token_id", "max_length", "max_new_tokens"}
 )  # fmt: skip
-
-
+_WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
+_TOKENIZERS = ("tokenizer*", "*.model", "vocab*", "*.tiktoken")
 _SERVE = "serve it elsewhere and pass --ocg-base-url"
 
 
@@ -46,10 +46,10 @@ class LoadedModel:
 
 @runtime_checkable
 class Loadable(Protocol):
-    """A backend that loads a model on this machine, and can say in advance that it will not."""
+    """A backend that loads a model or replies from this machine, and can say in advance that it will not."""
 
     def check_loading(self, gpus: int | None) -> None:
-        """Raise ModelError for what would go wrong in loading.
+        """Raise ModelError or BackendError for what would go wrong in loading.
 
         `gpus` is how many GPUs each worker is dealt, None where the model gets all that are visible.
         """
@@ -113,6 +113,24 @@ def check_code(source: Source, config: Mapping[str, Any], *, trust_remote_code: 
             f"model {source.name!r} needs code from its own repository{noted}; read that code, then pass "
             f"--ocg-trust-remote-code, or {_SERVE}"
         )
+
+
+def check_files(source: Source) -> None:
+    """Raise ModelError where the source is a folder without weights, or without a tokenizer."""
+    if source.kind != "folder" or source.path is None:
+        return
+    for shown, patterns in (("weights", _WEIGHTS), ("tokenizer", _TOKENIZERS)):
+        if not any(True for pattern in patterns for _ in source.path.glob(pattern)):
+            raise ModelError(
+                f"model {source.name!r} has no {shown}: its folder holds none of {', '.join(patterns)}; "
+                "name the folder of a complete checkpoint"
+            )
+
+
+def require_device(device: Device) -> None:
+    """Raise BackendError where torch does not have the device; imported only where the machine shows no such device."""
+    if device.kind not in ("cpu", automatic_device()):
+        check_device(device, importlib.import_module("torch"))
 
 
 def check_device(device: Device, torch: Any) -> None:

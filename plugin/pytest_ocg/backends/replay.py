@@ -37,13 +37,15 @@ class ReplayBackend:
         """Large: nothing is computed."""
         return BATCH_SIZE
 
+    def check_loading(self, gpus: int | None) -> None:
+        """Raise BackendError where a row of the file cannot be read, naming the line, or none is of this model."""
+        self._loaded()
+
     def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
         """The file's replies; raises BackendError naming file and line where a row cannot be read."""
-        if self._replies is None:
-            self._replies = self._read()
+        replies = self._loaded()
         return [
-            self._replies.get((prompt.concepts, prompt.template, prompt.condition), _missing(prompt))
-            for prompt in prompts
+            replies.get((prompt.concepts, prompt.template, prompt.condition), _missing(prompt)) for prompt in prompts
         ]
 
     def provenance(self) -> Mapping[str, Any]:
@@ -53,6 +55,11 @@ class ReplayBackend:
     def close(self) -> None:
         """Forget the replies."""
         self._replies = None
+
+    def _loaded(self) -> Mapping[Asked, Generation]:
+        if self._replies is None:
+            self._replies = self._read()
+        return self._replies
 
     def _bytes(self) -> bytes:
         try:

@@ -47,13 +47,13 @@ class ScriptedBackend:
         return self._batch_size
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
-        """What the script says to each prompt, in order; raises BackendError once closed."""
+        """What the script says to each prompt, in order; raises BackendError once closed, and for what is no reply."""
         if self.is_closed:
             raise BackendError(f"scripted backend {self._name!r} was asked to generate after it was closed")
         self.calls.append(len(prompts))
         if self._delay_seconds:
             time.sleep(self._delay_seconds)
-        return [_generation(self._reply(prompt)) for prompt in prompts]
+        return [self._generation(prompt) for prompt in prompts]
 
     def provenance(self) -> Mapping[str, Any]:
         """The identity, and the batch size asked for."""
@@ -62,6 +62,17 @@ class ScriptedBackend:
     def close(self) -> None:
         """Mark this backend as closed."""
         self.is_closed = True
+
+    def _generation(self, prompt: Prompt) -> Generation:
+        reply: object = self._reply(prompt)
+        if isinstance(reply, str):
+            return generation_of(reply)
+        if not isinstance(reply, Generation):
+            raise BackendError(
+                f"scripted backend {self._name!r} was told to reply {reply!r} to {' '.join(prompt.concepts)!r}; its "
+                "function must return a text or a Generation"
+            )
+        return reply
 
 
 def in_order(prompt: Prompt) -> str:
@@ -99,18 +110,14 @@ def script(name: str, *, batch_size: int = 32) -> ScriptedBackend:
     """The backend for a ready-made script by its name in `SCRIPTS`; raises ModelError with the nearest name."""
     reply = SCRIPTS.get(name)
     if reply is None:
-        near = did_you_mean(name, SCRIPTS)
-        raise ModelError(f"scripted:{name} is not a script{near}; there are {', '.join(SCRIPTS)}")
+        near = did_you_mean(name, SCRIPTS) or "."
+        raise ModelError(f"scripted:{name} is not a script{near} There are {', '.join(SCRIPTS)}")
     return ScriptedBackend(reply, name=name, batch_size=batch_size)
 
 
 def open_script(spec: ModelSpec, settings: GenerationSettings, notice: Callable[[str], None]) -> Backend:
     """The backend for `--model scripted:NAME`."""
     return script(spec.source, batch_size=settings.batch_size or 32)
-
-
-def _generation(reply: str | Generation) -> Generation:
-    return generation_of(reply) if isinstance(reply, str) else reply
 
 
 def _sentence(concepts: Sequence[str]) -> str:

@@ -22,7 +22,12 @@ from pytest_ocg.thresholds import Thresholds
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `run` reads."""
-    parser.add_argument("results", type=Path, metavar="RESULTS", help="results.json, or the folder it lies in")
+    parser.add_argument(
+        "results",
+        type=Path,
+        metavar="RESULTS",
+        help="results.json, or the folder it lies in; generations.jsonl is read with --baseline alone",
+    )
     parser.add_argument(
         "thresholds",
         type=Path,

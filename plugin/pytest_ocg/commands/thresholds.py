@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from pytest_ocg.commands.layout import aligned, markdown_table
 from pytest_ocg.errors import OptionError
 from pytest_ocg.published_thresholds import write_published
+from pytest_ocg.resources import resource
 from pytest_ocg.results_files import load_results
 from pytest_ocg.threshold_files import (
     baseline_rows,
@@ -30,6 +31,8 @@ _RIGHT = frozenset({"min", "max", "max_drop", "max_rise", "baseline"})
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `run` reads."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter  # a path that is wrapped cannot be copied
+    parser.epilog = f"Each line of a threshold file is explained in\n  {resource('thresholds', 'README.md')}"
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     show = _action(actions, "show", "what a model must hold")
     show.add_argument("model", metavar="MODEL", help="a model's name, or a threshold file")
@@ -142,8 +145,9 @@ def _plain(thresholds: Thresholds) -> Mapping[str, Any]:
 
 
 def _write(arguments: argparse.Namespace, stream: TextIO) -> None:
-    check_writable(arguments.thresholds)
     results = load_results(arguments.results)
+    rows = baseline_rows(results)
+    check_writable(arguments.thresholds, [row["model"] for row in rows])
     written = [
         write_thresholds(
             arguments.thresholds or Path("thresholds", file_name(row["model"])),
@@ -152,7 +156,7 @@ def _write(arguments: argparse.Namespace, stream: TextIO) -> None:
             margin=arguments.margin,
             max_drop=arguments.max_drop,
         )
-        for row in baseline_rows(results)
+        for row in rows
     ]
     _tell(written, arguments, stream)
 

@@ -50,13 +50,14 @@ def bleurt_spec(name: str) -> ModelSpec:
     by_folded = {known.casefold(): source for known, source in CHECKPOINTS.items()}
     if name.casefold() in by_folded:
         return ModelSpec(name, HUGGINGFACE, by_folded[name.casefold()])
-    choices = f"choose {', '.join(CHECKPOINTS)}, a hub id ORG/NAME, or the folder of such a checkpoint"
+    choices = f"Choose {', '.join(CHECKPOINTS)}, a hub id ORG/NAME, or the folder of such a checkpoint"
     try:
         spec = resolve_model(name, {})
     except ModelError as cause:
-        raise ModelError(f"BLEURT model {name!r} is not there{did_you_mean(name, CHECKPOINTS)}; {choices}") from cause
+        near = did_you_mean(name, CHECKPOINTS) or "."
+        raise ModelError(f"BLEURT model {name!r} is not there{near} {choices}") from cause
     if spec.backend != HUGGINGFACE or Path(spec.source).suffix == ".gguf":
-        raise ModelError(f"BLEURT model {name!r} is no BLEURT checkpoint; {choices}")
+        raise ModelError(f"BLEURT model {name!r} is no BLEURT checkpoint. {choices}")
     return spec
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ocg.errors import ExportError, OptionError
+from pytest_ocg.results_writing import can_be_written_to
 from pytest_ocg.whole_files import write_whole
 
 Results = Mapping[str, Any]
@@ -81,8 +81,7 @@ def require_report(path: Path) -> Path:
             f"report {str(path)!r} needs {wanted.library}, which is not installed; "
             f'pip install "pytest-ordered-commongen[{wanted.extra}]"'
         )
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+    if not can_be_written_to(path.parent) or path.is_dir():
         raise OptionError(
             f"report {str(path)!r} cannot be written there; name a file in a folder that can be written to"
         )

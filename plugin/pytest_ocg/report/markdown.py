@@ -51,7 +51,7 @@ def _verdicts(results: Mapping[str, Any]) -> list[str]:
         f"**{line}**" if verdict.status is Status.FAILED else line
         for line, verdict in zip(lines, verdicts, strict=True)
     ]
-    return bold or ["gate: no verdict in these results"]
+    return bold or ["gate: no verdict in these results, as in any that were merged; `ocg gate RESULTS` gives it"]
 
 
 def _metrics(results: Mapping[str, Any]) -> list[str]:

@@ -43,10 +43,11 @@ SIZE_MIXTRAL = ModelSize(46_702_792_704, 45_359_300_608, None, None)
 
 @pytest.fixture
 def headers(tmp_path):
-    """Builds a folder of a configuration and of weight files that are nothing but their headers."""
+    """Builds a folder of a configuration, an empty tokenizer, and weight files that are nothing but their headers."""
 
     def make(config, *files, index=True):
         (tmp_path / "config.json").write_text(json.dumps(config))
+        (tmp_path / "tokenizer.json").write_text("{}")
         for number, tensors in enumerate(files):
             header = {"__metadata__": {"format": "pt"}}
             for name, (dtype, *shape) in tensors.items():

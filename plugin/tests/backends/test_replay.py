@@ -78,6 +78,26 @@ def test_a_row_that_cannot_be_read_is_named_by_file_and_line(replay, row, messag
     assert "outputs.jsonl, line 2" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{", "*outputs.jsonl, line 1: *"),
+        (
+            '{"concepts": ["a"], "reply": "x", "model": "y"}',
+            "*outputs.jsonl holds no reply of 'mine/model'; its rows *",
+        ),
+        ("", "*outputs.jsonl holds no reply of 'mine/model'; its rows name other models or nothing"),
+    ],
+    ids=["malformed", "other model", "empty"],
+)
+def test_a_file_that_cannot_be_judged_is_a_usage_error(bench, row, message):
+    (bench.path / "outputs.jsonl").write_text(row, encoding="utf-8")
+    result = bench.run("--ocg-outputs", "outputs.jsonl", model="mine/model")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+    assert not (bench.path / "ocg-results").exists()
+
+
 def test_another_file_is_another_identity(replay):
     first = replay({"concepts": ["a"], "reply": "x"}).identity()
     assert replay({"concepts": ["a"], "reply": "y"}).identity() != first

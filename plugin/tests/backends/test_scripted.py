@@ -82,5 +82,20 @@ def test_a_script_opens_by_its_name(name):
 
 
 def test_an_unknown_script_is_refused_with_the_nearest():
-    with pytest.raises(ModelError, match="scripted:in_order is not a script; did you mean 'in-order'"):
+    with pytest.raises(ModelError, match=r"is not a script; did you mean 'in-order'\? There are in-order, "):
         script("in_order")
+
+
+def test_an_unknown_script_without_a_near_name_is_told_which_there_are():
+    with pytest.raises(ModelError, match=r"scripted:zzz is not a script\. There are in-order, reversed-order, "):
+        script("zzz")
+
+
+@pytest.mark.parametrize("reply", [None, 3, b"A dog."])
+def test_what_is_no_reply_is_refused_with_what_was_asked(reply):
+    with pytest.raises(BackendError) as caught:
+        ScriptedBackend(lambda prompt: reply, name="mine").generate([_prompt()])
+    assert str(caught.value) == (
+        f"scripted backend 'mine' was told to reply {reply!r} to 'dog catch frisbee throw'; its function must return "
+        "a text or a Generation"
+    )

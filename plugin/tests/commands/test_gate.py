@@ -66,7 +66,8 @@ def test_a_partial_run_has_pytests_status_or_10_where_a_verdict_is_required(fold
     save(folder, results)
     assert gate("results.json", *require) == (
         status,
-        "gate: NOT EVALUATED smollm2-135m partial run (192 of 27,648 cases)\n",
+        "gate: NOT EVALUATED smollm2-135m partial run (192 of 27,648 cases); selection smoke is run with "
+        "--ocg-sets 4:0\n",
     )
 
 

@@ -61,9 +61,38 @@ def test_html_has_the_history_of_earlier_runs(run, tmp_path):
     assert "2026-01-31T10:00:00+00:00" in text
 
 
+def test_thresholds_give_the_verdict_that_merged_results_do_not_hold(bench, tmp_path):
+    for index in (1, 2):
+        bench.run("--ocg-shard", f"{index}/2", "--ocg-output", f"s{index}", "--ocg-cache", f"c{index}")
+    shards, merged = [bench.path / "s1", bench.path / "s2"], bench.path / "merged"
+    assert cli.main(["merge", *map(str, shards), "-o", str(merged)], io.StringIO()) == 0
+    assert "- gate: no verdict in these results, as in any that were merged" in report(merged, "--markdown")
+    limits = tmp_path / "limits.toml"
+    limits.write_text("schema = 1\n[selection.full.metrics.coverage_ordered]\nmin = 99\n", encoding="utf-8")
+    said = report(merged, "--markdown", "--thresholds", limits)
+    assert "**<code>gate&#58; FAILED scripted&#95;quarter coverage&#95;ordered " in said
+    assert "no verdict" not in said
+    page = tmp_path / "r.html"
+    made = subprocess.run(
+        [
+            *(sys.executable, "-W", "error", "-m", "pytest_ocg.cli", "report", merged, "-o", page),
+            *("--thresholds", limits),
+        ],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (made.returncode, made.stderr) == (0, "")
+    assert '<div class="verdict failed">' in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (
+            ["--latex", "--thresholds", "t.toml"],
+            "--thresholds 't.toml' is for a report that has a verdict; write one with --markdown or with --output to a "
+            "file that ends in .html or .md",
+        ),
+        (["-o", "r.csv", "--thresholds", "t.toml"], "--thresholds 't.toml' is for a report that has a verdict"),
         (["-o", "r.pdf"], "report 'r.pdf' does not end in .html, .md, .tex, .csv or .parquet; rename it"),
         (
             ["-o", "r.md", "--earlier", "x.json"],

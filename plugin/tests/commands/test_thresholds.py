@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -64,6 +65,31 @@ def test_files_from_the_paper_are_written_and_named(folder):
     assert {path.name: path.read_text(encoding="utf-8") for path in (folder / "mine").iterdir()} == published_files()
 
 
+def test_the_file_of_a_model_is_found_by_the_name_that_was_given(folder, make_results):
+    results = make_results()
+    results["rows"][0]["model"] = "scripted_echo"
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    thresholds("write", "results.json")
+    status, said = thresholds("show", "scripted:echo")
+    assert (status, said.splitlines()[0].partition(": ")[0]) == (0, str(folder / "thresholds" / "scripted_echo.toml"))
+
+
+def test_two_models_are_not_written_to_one_file(folder, make_results, capsys):
+    results = make_results()
+    results["rows"].append({**results["rows"][0], "model": "other"})
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    assert thresholds("write", "results.json", "two.toml") == (2, "")
+    assert "'two.toml' are one file, which cannot hold those of 'smollm2-135m' and 'other'" in capsys.readouterr().err
+    assert not (folder / "two.toml").exists()
+
+
+def test_the_help_names_the_guide_where_it_lies(capsys):
+    with pytest.raises(SystemExit):
+        thresholds("--help")
+    guide = Path(capsys.readouterr().out.splitlines()[-1].strip())
+    assert guide.read_text(encoding="utf-8").startswith("# Thresholds\n")
+
+
 @pytest.mark.parametrize("words", [("write", "results.json"), ("from-published",)])
 def test_json_and_markdown_name_what_was_written(folder, words):
     assert json.loads(thresholds(*words, "--json")[1])["written"]
@@ -87,6 +113,7 @@ def test_json_and_markdown_have_every_limit(folder):
             "ocg: there are no thresholds for 'no-such'; give a file, or where to look for 'no-such.toml'",
         ),
         (("show", "gemma2-9b"), "ocg: there are no thresholds for 'gemma2-9b'; give a file, or where to look for"),
+        (("show", "a:b"), "ocg: there are no thresholds for 'a:b'; give a file, or where to look for 'a_b.toml', such"),
         (("write", "nowhere"), "ocg: results 'nowhere' do not exist"),
         (("write", "results.json", "published"), "ocg: thresholds 'published' are those that come with the package"),
         (("write", "results.json", "--margin", "-1"), "ocg: margin is -1.0; it must be a number of per cent points"),

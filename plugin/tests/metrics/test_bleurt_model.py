@@ -94,10 +94,10 @@ def test_a_checkpoint_is_named_by_its_size_a_hub_id_or_a_folder(name, source, re
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("BLEURT20", r"'BLEURT20' is not there; did you mean 'BLEURT-20'\?; choose BLEURT-20, BLEURT-20-D12"),
-        ("openai:gpt-4o", r"'openai:gpt-4o' is no BLEURT checkpoint; choose BLEURT-20, .* or the folder of such"),
-        ("./nowhere", r"'\./nowhere' is not there; choose BLEURT-20, "),
-        ("", r"BLEURT model '' is not there; choose"),
+        ("BLEURT20", r"'BLEURT20' is not there; did you mean 'BLEURT-20'\? Choose BLEURT-20, BLEURT-20-D12"),
+        ("openai:gpt-4o", r"'openai:gpt-4o' is no BLEURT checkpoint\. Choose BLEURT-20, .* or the folder of such"),
+        ("./nowhere", r"'\./nowhere' is not there\. Choose BLEURT-20, "),
+        ("", r"BLEURT model '' is not there\. Choose"),
     ],
 )
 def test_a_name_that_is_no_checkpoint_is_refused_with_the_choices(name, message):

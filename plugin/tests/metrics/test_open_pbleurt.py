@@ -52,7 +52,9 @@ def test_the_metric_of_a_context_names_its_checkpoint_in_the_signature(make_cont
 
 
 def test_the_metric_of_a_context_refuses_an_unknown_checkpoint(make_context, store):
-    with pytest.raises(ModelError, match="BLEURT model 'BLEURT-21' is not there; did you mean 'BLEURT-20'"):
+    with pytest.raises(
+        ModelError, match="BLEURT model 'BLEURT-21' is not there; did you mean 'BLEURT-20'\\? Choose BLEURT-20,"
+    ):
         open_pbleurt(make_context(store, bleurt_model="BLEURT-21"))
 
 

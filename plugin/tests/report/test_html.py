@@ -52,11 +52,13 @@ def test_what_was_held_stands_under_the_verdict():
     assert "gemma2-9b ordered 0-shot" in found.all("span")
 
 
-def test_without_a_verdict_it_says_so():
+def test_without_a_verdict_it_says_so_and_what_gives_one():
     results, records = whole_run()
     del results["gate"]
-    [said] = [text for text in Page(render_html(results, records)).all("p") if "verdict" in text]
-    assert said.startswith("There is no verdict in these results")
+    page = render_html(results, records)
+    [said] = [text for text in Page(page).all("p") if "verdict" in text]
+    assert said.endswith("these results: the gate was off, nothing was run, or they were merged.")
+    assert "<code>ocg gate RESULTS</code> gives it" in page
 
 
 def test_a_run_that_is_not_whole_says_so_at_the_top():

@@ -22,10 +22,11 @@ def test_the_verdict_comes_first_and_a_failed_one_is_bold(make_run):
 
 
 @pytest.mark.parametrize("verdicts", [{}, {"gate": {"verdicts": []}}])
-def test_without_a_verdict_it_says_so(make_run, verdicts):
+def test_without_a_verdict_it_says_so_and_what_gives_one(make_run, verdicts):
     results, records = make_run()
     del results["gate"]
-    assert "- gate: no verdict in these results" in render_markdown({**results, **verdicts}, records).splitlines()
+    said = "- gate: no verdict in these results, as in any that were merged; `ocg gate RESULTS` gives it"
+    assert said in render_markdown({**results, **verdicts}, records).splitlines()
 
 
 def test_a_model_has_its_numbers_and_the_papers_under_them(make_run):
