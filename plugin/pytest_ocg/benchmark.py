@@ -16,8 +16,9 @@ from pytest_ocg.backends.loading import Loadable
 from pytest_ocg.backends.prices import Forecast, estimated_tokens
 from pytest_ocg.cache import Cache, default_cache_directory
 from pytest_ocg.cache_key import generation_keys
+from pytest_ocg.declarations import DECLARATIONS
 from pytest_ocg.errors import BackendError, ModelError, OcgError
-from pytest_ocg.metrics import MODEL_METRICS, open_model_metric
+from pytest_ocg.metrics import open_model_metric
 from pytest_ocg.metrics.base import MetricFactory
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.models import OPENAI, ModelSpec
@@ -127,8 +128,7 @@ class Benchmark:
                     self._check_loading(model, backend, gpus)
                 self.batch_sizes[model] = backend.preferred_batch_size()
                 backend.close()
-        if self.options.metrics != ("auto",):
-            self._check_scoring()
+        self._check_scoring()
 
     def is_kept(self) -> bool:
         """Whether the cache has every reply that is planned; False also where a model or the cache cannot be had."""
@@ -154,10 +154,21 @@ class Benchmark:
         )
 
     def _check_scoring(self) -> None:
-        """Raise the OcgError of a scoring model that was asked for and cannot be had; none is loaded."""
-        with self.scoring(lambda label, done, total: None) as context:
-            for name in self.plan.metrics:
-                if name in MODEL_METRICS:
+        """Raise the OcgError of a scoring model that was asked for by name and cannot be had; none is loaded.
+
+        One that is only part of `all` costs no more than its own number.
+        """
+        usual = {declaration.field: declaration.default for declaration in DECLARATIONS}
+        models = {"pbleurt": "bleurt_model", "perplexity": "perplexity_model"}
+        asked = [
+            name
+            for name, option in models.items()
+            if name in self.plan.metrics
+            and (name in self.options.metrics or getattr(self.options, option) != usual[option])
+        ]
+        if asked:
+            with self.scoring(lambda label, done, total: None) as context:
+                for name in asked:
                     open_model_metric(name, context).signature()
 
     def _check_loading(self, model: str, backend: Loadable, gpus: int | None) -> None:

@@ -100,3 +100,11 @@ def test_one_threshold_file_cannot_be_written_for_two_models(bench):
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: *two.toml*scripted_quarter*scripted_echo*"])
     assert not (bench.path / "two.toml").exists()
+
+
+def test_a_scoring_model_that_is_only_part_of_all_costs_no_more_than_its_own_number(bench, monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    result = bench.pytester.runpytest_subprocess(*bench.arguments("--ocg-metrics", "all"))
+    assert result.parseoutcomes() == {"passed": 18, "missed": 54}
+    result.stdout.fnmatch_lines(["-: pBLEURT: model 'lucadiliello/BLEURT-20' *", "-: perplexity: model *gpt2-xl* *"])
