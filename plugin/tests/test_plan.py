@@ -2,17 +2,20 @@
 
 import pytest
 
+TELLING = """
+from pytest_ocg.backends.scripted import SCRIPTS, ScriptedBackend
+
+def pytest_ocg_make_backend(spec, settings):
+    print("asked for", spec.backend, spec.source)
+    return ScriptedBackend(SCRIPTS["in-order"])
+"""
+
 
 @pytest.mark.parametrize("name", ["foo", "llama3:8b", "/models/tuned", "openai:foo", "org/name"])
 @pytest.mark.parametrize("way", ["url", "backend"])
 def test_a_server_may_call_its_models_as_it_likes(bench, monkeypatch, name, way):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
-    bench.pytester.makeconftest(
-        "def pytest_ocg_make_backend(spec, settings):\n"
-        "    from pytest_ocg.backends.scripted import SCRIPTS, ScriptedBackend\n"
-        "    print('asked for', spec.backend, spec.source)\n"
-        "    return ScriptedBackend(SCRIPTS['in-order'])\n"
-    )
+    bench.pytester.makeconftest(TELLING)
     options = ("--ocg-base-url", "http://127.0.0.1:1/v1") if way == "url" else ("--ocg-backend", "openai")
     result = bench.run(*options, "-s", model=name)
     assert result.ret == 0
@@ -21,12 +24,7 @@ def test_a_server_may_call_its_models_as_it_likes(bench, monkeypatch, name, way)
 
 def test_a_name_that_the_registry_has_keeps_what_the_registry_knows_of_it(bench, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
-    bench.pytester.makeconftest(
-        "def pytest_ocg_make_backend(spec, settings):\n"
-        "    from pytest_ocg.backends.scripted import SCRIPTS, ScriptedBackend\n"
-        "    print('asked for', spec.backend, spec.source)\n"
-        "    return ScriptedBackend(SCRIPTS['in-order'])\n"
-    )
+    bench.pytester.makeconftest(TELLING)
     result = bench.run("--ocg-base-url", "http://127.0.0.1:1/v1", "-s", model="gemma2-9b")
     result.stdout.fnmatch_lines(["asked for openai google/gemma-2-9b-it"])
     assert bench.results()["rows"][0]["published_as"] == "Gemma2-9B"

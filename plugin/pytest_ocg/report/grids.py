@@ -135,6 +135,12 @@ def _plain(values: Mapping[str, float | None], names: Sequence[str], form: str =
     return (Cell(number(values.get(name), form)) for name in names)
 
 
+def spread_text(spread: Spread | None) -> str:
+    """A mean and its standard deviation over models, `56.25 ± 3.44`; a dash where there is none."""
+    cell = _spread(spread)
+    return f"{cell.text} {cell.note}".rstrip()
+
+
 def _spread(spread: Spread | None) -> Cell:
     if spread is None:
         return Cell("-")

@@ -10,6 +10,7 @@ from pytest_ocg.analysis.spread_tables import SPREAD_METRICS, Spread, table2, ta
 from pytest_ocg.gate import Status
 from pytest_ocg.published import load_published
 from pytest_ocg.report.bias_tables import render_biases
+from pytest_ocg.report.grids import spread_text
 from pytest_ocg.report.history import recorded_verdicts
 from pytest_ocg.report.markup import code, folded, number, plain, table
 from pytest_ocg.report.table import (
@@ -94,13 +95,7 @@ def _spread_table(title: str, keys: Sequence[str], rows: Sequence[Sequence[str]]
 def _spread_cells(spreads: Mapping[str, Spread], published: Mapping[str, Spread]) -> Iterator[str]:
     yield f"n = {spreads['coverage_unordered'].models}"
     for name in SPREAD_METRICS:
-        yield from (_spread_cell(spreads[name]), _spread_cell(published.get(name)))
-
-
-def _spread_cell(spread: Spread | None) -> str:
-    if spread is None or spread.mean is None:
-        return "-"
-    return number(spread.mean) if spread.deviation is None else f"{spread.mean:.2f} ± {spread.deviation:.2f}"
+        yield from (spread_text(spreads[name]), spread_text(published.get(name)))
 
 
 def _run_line(results: Mapping[str, Any]) -> str:

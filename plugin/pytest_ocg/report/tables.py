@@ -9,7 +9,7 @@ from pytest_ocg.analysis.figures import Bar, OrdersOfSets
 from pytest_ocg.analysis.model_tables import ModelLine, ReasoningGain, Values
 from pytest_ocg.analysis.spread_tables import SPREAD_METRICS, PatternLine, Spread, TemplateLine
 from pytest_ocg.record import printable
-from pytest_ocg.report.grids import Grid, text_grid
+from pytest_ocg.report.grids import Grid, spread_text, text_grid
 from pytest_ocg.report.markup import code, number, plain, table
 from pytest_ocg.report.table import COLUMNS, render_grid
 
@@ -110,7 +110,11 @@ def _spreads_grid(
     caption: str, keys: Sequence[str], lines: Sequence[tuple[Sequence[str], Mapping[str, Spread], Mapping[str, Spread]]]
 ) -> Grid:
     rows = [
-        [*about, f"{whose}n = {max(spread.models for spread in spreads.values())}", *_spread_cells(spreads)]
+        [
+            *about,
+            f"{whose}n = {max(spread.models for spread in spreads.values())}",
+            *(spread_text(spreads[name]) for name in SPREAD_METRICS),
+        ]
         for told, ours, paper in lines
         for about, whose, spreads in ((told, "", ours), ([""] * len(keys), "paper, ", paper))
         if spreads
@@ -145,9 +149,3 @@ def _measured(cells: Iterable[Values]) -> list[str]:
 
 def _cells(values: Values, names: Sequence[str], form: str) -> Iterator[str]:
     return (number(values.get(name), form) for name in names)
-
-
-def _spread_cells(spreads: Mapping[str, Spread]) -> Iterator[str]:
-    for name in SPREAD_METRICS:
-        spread = spreads[name]
-        yield number(spread.mean) + ("" if spread.deviation is None else f" ± {spread.deviation:.2f}")

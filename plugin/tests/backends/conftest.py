@@ -125,3 +125,13 @@ def make_prompt():
         return Prompt(words, 0, "ordered", 0, messages)
 
     return make
+
+
+@pytest.fixture
+def hosted(monkeypatch):
+    """Servers that play faults, and the backends that ask them."""
+    from plugin.tests.backends.fault_server import KEY, Hosted
+
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with Hosted() as opened:
+        yield opened

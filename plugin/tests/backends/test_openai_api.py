@@ -6,20 +6,12 @@ import threading
 
 import pytest
 
-from plugin.tests.backends.fault_server import KEY, NUMBERS, PROMPTS, Hosted, in_order, refusal
+from plugin.tests.backends.fault_server import KEY, NUMBERS, PROMPTS, in_order, refusal
 from pytest_ocg.backends import open_backend
 from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.openai_api import OpenAIBackend
 from pytest_ocg.errors import BackendError, ModelError
 from pytest_ocg.models import ModelSpec
-
-
-@pytest.fixture
-def hosted(monkeypatch):
-    """Servers and backends of a test."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with Hosted() as opened:
-        yield opened
 
 
 def test_replies_come_in_the_order_of_their_prompts_with_their_tokens(hosted):

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from plugin.tests.backends.fault_server import KEY, PROMPTS, Answer, Hosted, completion, envelope, failing_at, refusal
+from plugin.tests.backends.fault_server import PROMPTS, Answer, completion, envelope, failing_at, refusal
 from pytest_ocg.backends.base import ErrorKind
-
-
-@pytest.fixture
-def hosted(monkeypatch):
-    """Servers and backends of a test."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with Hosted() as opened:
-        yield opened
-
 
 CASE_ERRORS = {
     "filtered": (completion(None, "content_filter"), ErrorKind.FILTERED, "finish_reason 'content_filter'"),

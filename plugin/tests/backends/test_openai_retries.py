@@ -8,27 +8,17 @@ import time
 import pytest
 
 from plugin.tests.backends.fault_server import (
-    KEY,
     PROMPTS,
     QUICK,
     RESET,
     SILENCE,
     Answer,
-    Hosted,
     failing_at,
     in_order,
     refusal,
 )
 from pytest_ocg.backends.base import ErrorKind
 from pytest_ocg.backends.openai_pace import Patience
-
-
-@pytest.fixture
-def hosted(monkeypatch):
-    """Servers and backends of a test."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with Hosted() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(

@@ -15,21 +15,11 @@ from plugin.tests.backends.fault_server import (
     SILENCE,
     Answer,
     FaultServer,
-    Hosted,
     in_order,
     refusal,
 )
 from pytest_ocg.backends.base import GenerationStopped
 from pytest_ocg.backends.openai_pace import Patience
-
-
-@pytest.fixture
-def hosted(monkeypatch):
-    """Servers and backends of a test."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with Hosted() as opened:
-        yield opened
-
 
 STOPS = {
     "no credit": (
