@@ -104,8 +104,7 @@ def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> Mod
         return ModelSpec(name, "scripted", name.removeprefix("scripted:"))
     is_served = options.base_url is not None or options.backend == OPENAI
     if is_served and name not in registry and name.lower() not in registry:
-        # a server names its models as it likes, also by a path that is none here
-        spec = replace(resolve_model(f"{HOSTED}{name.removeprefix(HOSTED)}", registry), name=name)
+        spec = _served(name, registry)
     else:
         spec = resolve_model(name, registry)
     if options.backend != "auto":
@@ -114,3 +113,15 @@ def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> Mod
         return spec
     # The registry's key and price are those of the registry's server.
     return replace(spec, backend="openai", base_url=options.base_url, key_variable=None, price=None)
+
+
+def _served(name: str, registry: Mapping[str, ModelSpec]) -> ModelSpec:
+    """The model a server knows by this name, which may be any, also a path that is none here.
+
+    What the registry knows of a hub id (reasoning tags, cap, the paper's name) holds behind a server too.
+    """
+    hosted = name.removeprefix(HOSTED)
+    for spec in registry.values():
+        if spec.source.casefold() == hosted.casefold():
+            return replace(spec, name=name, source=hosted)
+    return replace(resolve_model(f"{HOSTED}{hosted}", registry), name=name)

@@ -28,3 +28,11 @@ def test_a_name_that_the_registry_has_keeps_what_the_registry_knows_of_it(bench,
     result = bench.run("--ocg-base-url", "http://127.0.0.1:1/v1", "-s", model="gemma2-9b")
     result.stdout.fnmatch_lines(["asked for openai google/gemma-2-9b-it"])
     assert bench.results()["rows"][0]["published_as"] == "Gemma2-9B"
+
+
+def test_what_the_registry_knows_of_a_hub_id_holds_behind_a_server(bench):
+    bench.pytester.makeconftest(
+        TELLING.replace("spec.source)", "spec.source, spec.reasoning, settings.max_new_tokens)")
+    )
+    result = bench.run("--ocg-base-url", "http://127.0.0.1:1/v1", "-s", model="AIDC-AI/Marco-o1")
+    result.stdout.fnmatch_lines(["asked for openai AIDC-AI/Marco-o1 ('<Thought>', '</Thought>') *"])
