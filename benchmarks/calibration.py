@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from rows import Row
 
-from pytest_ocg.drop import drop_from_number, paired_drop
-from pytest_ocg.paired import differences
-from pytest_ocg.resampling import RowStatistics
-from pytest_ocg.statistics import intervals
+from pytest_ocg.statistics.drop import drop_from_number, paired_drop
+from pytest_ocg.statistics.intervals import intervals
+from pytest_ocg.statistics.paired import differences
+from pytest_ocg.statistics.resampling import RowStatistics
 
 SETS, TEMPLATES, ORDERS = 192, 6, 24
 WORDING = 0.5

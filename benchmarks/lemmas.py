@@ -7,8 +7,8 @@ import time
 
 from rows import Row
 
-from pytest_ocg.concepts import load_dataset
-from pytest_ocg.words import Analyser
+from pytest_ocg.inputs.concepts import load_dataset
+from pytest_ocg.run.judging.words import Analyser
 
 
 def measure(texts: int = 1_500) -> list[Row]:

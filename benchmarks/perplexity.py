@@ -26,17 +26,17 @@ import torch
 from rows import Row
 
 from pytest_ocg.backends.base import GenerationSettings
-from pytest_ocg.backends.devices import plan_device
-from pytest_ocg.backends.loading import LoadedModel, load_model
-from pytest_ocg.backends.memory import free_memory
-from pytest_ocg.backends.quiet import quiet_libraries
-from pytest_ocg.backends.sources import fetch, find_source
-from pytest_ocg.cache import Cache
-from pytest_ocg.concepts import load_dataset, sample_sets
+from pytest_ocg.backends.huggingface.devices import plan_device
+from pytest_ocg.backends.huggingface.loading import LoadedModel, load_model
+from pytest_ocg.backends.huggingface.memory import free_memory
+from pytest_ocg.backends.huggingface.quiet import quiet_libraries
+from pytest_ocg.backends.huggingface.sources import fetch, find_source
+from pytest_ocg.inputs.concepts import load_dataset, sample_sets
+from pytest_ocg.inputs.models import load_registry, resolve_model
 from pytest_ocg.metrics import causal_scorer
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.metrics.perplexity import open_perplexity
-from pytest_ocg.models import load_registry, resolve_model
+from pytest_ocg.run.cache.cache import Cache
 
 MODEL = "smollm2-135m"
 BATCH_SIZES = (1, 8, 32)

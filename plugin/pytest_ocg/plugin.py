@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ocg.options import MODEL_OPTION, declare_options, is_gate_required, requested_models
+from pytest_ocg.session.options import MODEL_OPTION, declare_options, is_gate_required, requested_models
 
 if TYPE_CHECKING:
-    from pytest_ocg.benchmark import Benchmark
-    from pytest_ocg.cases import Case
-    from pytest_ocg.execution import Execution
-    from pytest_ocg.record import Record
+    from pytest_ocg.inputs.cases import Case
+    from pytest_ocg.run.record import Record
+    from pytest_ocg.session.benchmark import Benchmark
+    from pytest_ocg.session.execution import Execution
 
 HOW_TO_START = (
     "no model was named: pytest --model NAME (`ocg models` lists the short names; a hub id, a folder or a .gguf file "
@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare our own hooks."""
-    from pytest_ocg import hookspecs
+    from pytest_ocg.session import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
 
@@ -42,7 +42,7 @@ def pytest_load_initial_conftests(
 ) -> Generator[None, object, object]:
     """Undo what pytest made of our options before it knew them, and let a conftest declare a `--model` of its own."""
     if early_config.known_args_namespace.ocg_model:
-        from pytest_ocg.rootdir import settle_rootdir
+        from pytest_ocg.session.rootdir import settle_rootdir
 
         settle_rootdir(early_config, parser, args)
     taken = parser.optparser._option_string_actions
@@ -56,7 +56,7 @@ def pytest_load_initial_conftests(
 def pytest_configure(config: pytest.Config) -> None:
     """Switch on where a model was named."""
     if requested_models(config):
-        from pytest_ocg.switch import switch_on
+        from pytest_ocg.session.activation import switch_on
 
         switch_on(config)
     elif is_gate_required(config) and any(arg.startswith("--ocg-gate") for arg in config.invocation_params.args):
@@ -68,7 +68,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """`-n auto` means as many workers as there are GPUs for, one on a machine without."""
     if not requested_models(config):
         return None
-    from pytest_ocg.switch import automatic_workers
+    from pytest_ocg.session.activation import automatic_workers
 
     return automatic_workers(config)
 

@@ -87,11 +87,11 @@ def make_run(make_results, tmp_path):
     a pair, the second number is how many of the last orders have no reply. Sets have ids in the order given.
     """
     from pytest_ocg.backends.base import ErrorKind, Generation
-    from pytest_ocg.cases import Case
-    from pytest_ocg.concepts import Concept
-    from pytest_ocg.coverage import Coverage
-    from pytest_ocg.record import Record
-    from pytest_ocg.results_writing import write_results
+    from pytest_ocg.inputs.cases import Case
+    from pytest_ocg.inputs.concepts import Concept
+    from pytest_ocg.results.writing import write_results
+    from pytest_ocg.run.judging.coverage import Coverage
+    from pytest_ocg.run.record import Record
 
     def record(case: Case, is_hit: bool, has_reply: bool, says: str) -> Record:
         if not has_reply:

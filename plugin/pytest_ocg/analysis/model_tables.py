@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from pytest_ocg.comparability import differing_keys, run_signature, shown
 from pytest_ocg.errors import ResultsError
-from pytest_ocg.published import ModelRow, Published
+from pytest_ocg.inputs.published import ModelRow, Published
+from pytest_ocg.results.comparability import differing_keys, run_signature, shown
 
 Row = Mapping[str, Any]
 Values = Mapping[str, float | None]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_ocg.analysis.model_tables import ORDER_METRICS, Row, Values
-from pytest_ocg.published import Published, SpreadRow
+from pytest_ocg.inputs.published import Published, SpreadRow
 
 SPREAD_METRICS = (*ORDER_METRICS, "diverse_rate")
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from pytest_ocg.backends.base import Backend, GenerationSettings
 from pytest_ocg.errors import ModelError
-from pytest_ocg.models import ModelSpec
+from pytest_ocg.inputs.models import ModelSpec
 
 BACKENDS: Mapping[str, str] = MappingProxyType(
     {
-        "huggingface": "pytest_ocg.backends.huggingface:HuggingFaceBackend",
-        "openai": "pytest_ocg.backends.openai_api:OpenAIBackend",
+        "huggingface": "pytest_ocg.backends.huggingface.backend:HuggingFaceBackend",
+        "openai": "pytest_ocg.backends.openai.backend:OpenAIBackend",
         "replay": "pytest_ocg.backends.replay:ReplayBackend",
         "scripted": "pytest_ocg.backends.scripted:open_script",
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, Prompt, generation_of
 from pytest_ocg.errors import BackendError
-from pytest_ocg.models import ModelSpec
+from pytest_ocg.inputs.models import ModelSpec
 
 Asked = tuple[tuple[str, ...], int, str]
 BATCH_SIZE = 512

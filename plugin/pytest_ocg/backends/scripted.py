@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_ocg.backends.base import Backend, Generation, GenerationSettings, Prompt, generation_of
 from pytest_ocg.errors import BackendError, ModelError
-from pytest_ocg.models import ModelSpec
+from pytest_ocg.inputs.models import ModelSpec
 from pytest_ocg.suggestion import did_you_mean
 
 

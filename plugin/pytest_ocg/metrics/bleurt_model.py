@@ -12,13 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pytest_ocg.backends.devices import Device
-from pytest_ocg.backends.halving import is_out_of_memory
-from pytest_ocg.backends.loading import check_device
-from pytest_ocg.backends.sources import Source
+from pytest_ocg.backends.huggingface.devices import Device
+from pytest_ocg.backends.huggingface.halving import is_out_of_memory
+from pytest_ocg.backends.huggingface.loading import check_device
+from pytest_ocg.backends.huggingface.sources import Source
 from pytest_ocg.errors import ModelError
+from pytest_ocg.inputs.models import HUGGINGFACE, ModelSpec, resolve_model
 from pytest_ocg.metrics.bleurt_tokens import MAX_TOKENS, EncodedPair, PairTokenizer
-from pytest_ocg.models import HUGGINGFACE, ModelSpec, resolve_model
 from pytest_ocg.suggestion import did_you_mean
 
 CHECKPOINTS: Mapping[str, str] = MappingProxyType(

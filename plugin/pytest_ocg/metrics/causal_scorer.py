@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_ocg.backends.base import GenerationSettings
-from pytest_ocg.backends.devices import Device
-from pytest_ocg.backends.halving import run_in_batches
-from pytest_ocg.backends.loading import LoadedModel, load_model
-from pytest_ocg.backends.memory import free_memory
-from pytest_ocg.backends.quiet import quiet_libraries
-from pytest_ocg.backends.sources import Source
+from pytest_ocg.backends.huggingface.devices import Device
+from pytest_ocg.backends.huggingface.halving import run_in_batches
+from pytest_ocg.backends.huggingface.loading import LoadedModel, load_model
+from pytest_ocg.backends.huggingface.memory import free_memory
+from pytest_ocg.backends.huggingface.quiet import quiet_libraries
+from pytest_ocg.backends.huggingface.sources import Source
 from pytest_ocg.metrics.context import ScoringContext
 
 DTYPE = "float32"

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pytest_ocg.backends.devices import plan_device
-from pytest_ocg.backends.sources import Source, fetch, find_source
+from pytest_ocg.backends.huggingface.devices import plan_device
+from pytest_ocg.backends.huggingface.sources import Source, fetch, find_source
 from pytest_ocg.errors import BackendError, ModelError
+from pytest_ocg.inputs.models import HUGGINGFACE, ModelSpec, load_registry, resolve_model
 from pytest_ocg.metrics.base import Measurement, Replies, SetStatistic, measurement
 from pytest_ocg.metrics.causal_scorer import DTYPE, TextLoss, score_texts
 from pytest_ocg.metrics.context import ScoringContext
-from pytest_ocg.models import HUGGINGFACE, ModelSpec, load_registry, resolve_model
 
 DEFAULT_MODEL = "gpt2-xl"
 LARGEST_LOSS = 650.0

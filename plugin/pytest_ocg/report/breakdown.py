@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_ocg.report.markup import number
-from pytest_ocg.report.table import COLUMNS, render_grid, titles_of
+from pytest_ocg.report.summary_table import COLUMNS, render_grid, titles_of
 
 PATTERN_METRICS = ("coverage_unordered", "coverage_ordered", "ordered_rate", "diverse_rate")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ocg.errors import ExportError, OptionError
-from pytest_ocg.results_writing import can_be_written_to
-from pytest_ocg.whole_files import write_whole
+from pytest_ocg.results.whole_files import write_whole
+from pytest_ocg.results.writing import can_be_written_to
 
 Results = Mapping[str, Any]
 Records = Sequence[Mapping[str, Any]]
@@ -26,7 +26,7 @@ class Format:
 
 
 def _html(results: Results, records: Records, earlier: Sequence[Results]) -> bytes:
-    from pytest_ocg.report.html import render_html
+    from pytest_ocg.report.html.page import render_html
 
     return render_html(results, records, earlier).encode("utf-8")
 
@@ -44,13 +44,13 @@ def _latex(results: Results, _: Records, __: Sequence[Results]) -> bytes:
 
 
 def _csv(_: Results, records: Records, __: Sequence[Results]) -> bytes:
-    from pytest_ocg.export import render_csv
+    from pytest_ocg.report.export import render_csv
 
     return render_csv(records).text.encode("utf-8")
 
 
 def _parquet(_: Results, records: Records, __: Sequence[Results]) -> bytes:
-    from pytest_ocg.export import render_parquet
+    from pytest_ocg.report.export import render_parquet
 
     return render_parquet(records)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pytest_ocg.gate import Status, Verdict
+from pytest_ocg.gate.judge import Status, Verdict
 
 _LEVELS = {Status.FAILED: "error", Status.NOT_EVALUATED: "warning"}
 

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_ocg.analysis.order_bias import Kept, OrderBias
 from pytest_ocg.analysis.spread_tables import SPREAD_METRICS, Spread
 from pytest_ocg.report.markup import number
-from pytest_ocg.report.table import COLUMNS, interval_cell, published_values, titles_of
+from pytest_ocg.report.summary_table import COLUMNS, interval_cell, published_values, titles_of
 
 TITLES: Mapping[str, str] = {name: title.replace("\n", " ") for name, title in COLUMNS.items()}
 

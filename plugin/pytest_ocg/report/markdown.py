@@ -7,13 +7,13 @@ from typing import Any
 
 from pytest_ocg.analysis.order_bias import order_biases
 from pytest_ocg.analysis.spread_tables import SPREAD_METRICS, Spread, table2, table3
-from pytest_ocg.gate import Status
-from pytest_ocg.published import load_published
+from pytest_ocg.gate.judge import Status
+from pytest_ocg.inputs.published import load_published
 from pytest_ocg.report.bias_tables import render_biases
 from pytest_ocg.report.grids import spread_text
-from pytest_ocg.report.history import recorded_verdicts
+from pytest_ocg.report.html.history import recorded_verdicts
 from pytest_ocg.report.markup import code, folded, number, plain, table
-from pytest_ocg.report.table import (
+from pytest_ocg.report.summary_table import (
     COLUMNS,
     counts_line,
     footnotes,

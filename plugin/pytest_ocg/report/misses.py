@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain, zip_longest
 from typing import Any
 
-from pytest_ocg.record import Outcome, describe, printable, read_record
+from pytest_ocg.run.record import Outcome, describe, printable, read_record
 
 # A line of `generations.jsonl` begins so; 20,000 misses are not read to show five.
 _MODEL_AND_PATTERN = re.compile(r'{"id": "[^"]*", "model": "([^"]*)", .*?"pattern": "([^"]*)", ')

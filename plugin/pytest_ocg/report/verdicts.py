@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_ocg.gate import Status, Verdict
-from pytest_ocg.gate_checks import Check
+from pytest_ocg.gate.checks import Check
+from pytest_ocg.gate.judge import Status, Verdict
 from pytest_ocg.report.markup import code, number, plain, table
 
 NO_ROWS = "gate: NOT EVALUATED the results have no rows"

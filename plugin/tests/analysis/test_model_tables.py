@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ocg.analysis import model_tables
 from pytest_ocg.errors import ResultsError
-from pytest_ocg.published import load_published
+from pytest_ocg.inputs.published import load_published
 
 PAPER = load_published()
 

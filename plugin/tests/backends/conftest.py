@@ -8,8 +8,8 @@ import warnings
 import pytest
 
 from pytest_ocg.backends.base import GenerationSettings, Message, Prompt
-from pytest_ocg.backends.huggingface import HuggingFaceBackend
-from pytest_ocg.models import ModelSpec
+from pytest_ocg.backends.huggingface.backend import HuggingFaceBackend
+from pytest_ocg.inputs.models import ModelSpec
 
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
@@ -130,7 +130,7 @@ def make_prompt():
 @pytest.fixture
 def hosted(monkeypatch):
     """Servers that play faults, and the backends that ask them."""
-    from plugin.tests.backends.fault_server import KEY, Hosted
+    from plugin.tests.backends.openai.fault_server import KEY, Hosted
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with Hosted() as opened:

@@ -7,7 +7,7 @@ import pytest
 from pytest_ocg.backends.base import ErrorKind, GenerationSettings, Prompt
 from pytest_ocg.backends.replay import ReplayBackend
 from pytest_ocg.errors import BackendError
-from pytest_ocg.models import ModelSpec
+from pytest_ocg.inputs.models import ModelSpec
 
 
 def prompt(*concepts, template=0, condition="ordered"):

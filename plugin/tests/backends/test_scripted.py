@@ -6,7 +6,7 @@ from pytest_ocg.backends import open_backend
 from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, Message, Prompt
 from pytest_ocg.backends.scripted import SCRIPTS, ScriptedBackend, in_order, quarter, reversed_order, script
 from pytest_ocg.errors import BackendError, ModelError
-from pytest_ocg.models import ModelSpec
+from pytest_ocg.inputs.models import ModelSpec
 
 CONCEPTS = ("dog", "catch", "frisbee", "throw")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.backends.devices import Device
-from pytest_ocg.backends.sources import Source
+from pytest_ocg.backends.huggingface.devices import Device
+from pytest_ocg.backends.huggingface.sources import Source
 from pytest_ocg.errors import ModelError
 from pytest_ocg.metrics.bleurt_model import bleurt_spec, load_bleurt, rembert_settings, score_encoded
 

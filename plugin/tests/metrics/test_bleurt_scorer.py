@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.backends import hub
+from pytest_ocg.backends.huggingface import hub
 from pytest_ocg.errors import MetricError, ModelError
 from pytest_ocg.metrics import bleurt_scorer
 from pytest_ocg.metrics.bleurt_scorer import BleurtScorer

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from pytest_ocg.errors import MetricError
+from pytest_ocg.inputs.published import load_published
 from pytest_ocg.metrics import CHEAP_METRICS, METRIC_PATHS, ORDER_METRICS, load_metric
-from pytest_ocg.published import load_published
 
 
 @pytest.mark.parametrize("name", METRIC_PATHS)
@@ -46,7 +46,7 @@ def test_a_metric_of_ones_own_is_loaded_by_its_path():
 def test_importing_the_metrics_imports_nothing_heavy():
     code = (
         "import sys, pytest_ocg.metrics, pytest_ocg.metrics.pbleu, pytest_ocg.metrics.diversity, "
-        "pytest_ocg.metrics.order, pytest_ocg.published\n"
+        "pytest_ocg.metrics.order, pytest_ocg.inputs.published\n"
         "sys.exit(', '.join(sorted({'numpy', 'sacrebleu', 'torch', 'spacy', 'transformers'} & set(sys.modules))) or 0)"
     )
     done = subprocess.run(

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.cache import Cache
 from pytest_ocg.errors import MetricError, ModelError
 from pytest_ocg.metrics.bleurt_scorer import BleurtScorer
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.metrics.pbleurt import PairwiseBleurt, open_pbleurt
+from pytest_ocg.run.cache.cache import Cache
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "bleurt"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))
@@ -70,7 +70,7 @@ def test_pbleurt_of_real_replies_is_the_mean_of_the_scores_of_bleurt_pytorch(sto
 SECOND_RUN = """
 import json, sys
 from pathlib import Path
-from pytest_ocg.cache import Cache
+from pytest_ocg.run.cache.cache import Cache
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.metrics.pbleurt import open_pbleurt
 

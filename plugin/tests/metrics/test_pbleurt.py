@@ -5,12 +5,12 @@ from itertools import permutations
 
 import pytest
 
-from pytest_ocg.cache import Cache
 from pytest_ocg.errors import MetricError
 from pytest_ocg.metrics import pbleurt
 from pytest_ocg.metrics.base import Score, average_over_templates
 from pytest_ocg.metrics.bleurt_scorer import ScoredPairs
 from pytest_ocg.metrics.pbleurt import PairwiseBleurt
+from pytest_ocg.run.cache.cache import Cache
 
 LONG = " ".join(f"word{number}" for number in range(10_000))
 KEY = (0, "cs001")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.backends import hub
-from pytest_ocg.backends.sources import EMBEDDED_SOURCE
-from pytest_ocg.cache import Cache
+from pytest_ocg.backends.huggingface import hub
+from pytest_ocg.backends.huggingface.sources import EMBEDDED_SOURCE
 from pytest_ocg.errors import ModelError
 from pytest_ocg.metrics import causal_scorer
 from pytest_ocg.metrics.perplexity import open_perplexity
+from pytest_ocg.run.cache.cache import Cache
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "perplexity"
 TEXTS = ["", "D", "Dogs", "The dog catches the frisbee.", "kite kite", "A young woman paints.", "dog frisbee " * 99]
@@ -24,7 +24,7 @@ REPLIES = {(0, "cs000"): TEXTS, (1, "cs000"): TEXTS[::-1], (1, "cs001"): TEXTS[2
 AGAIN = """
 import json, sys
 from pathlib import Path
-from pytest_ocg.cache import Cache
+from pytest_ocg.run.cache.cache import Cache
 from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.metrics.perplexity import open_perplexity
 

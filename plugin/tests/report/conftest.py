@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from pytest_ocg.report import table
+from pytest_ocg.report import summary_table as table
 
 METRICS = {
     "coverage_unordered": 97.512, "coverage_ordered": 75.25, "ordered_rate": 77.17, "pbleu": 17.6, "pbleurt": 41.9,

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from pytest_ocg.published import load_published
+from pytest_ocg.inputs.published import load_published
 from pytest_ocg.report.markdown import render_markdown
 
 

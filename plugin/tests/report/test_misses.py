@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from pytest_ocg.record import Outcome
 from pytest_ocg.report.misses import shown_cases
+from pytest_ocg.run.record import Outcome
 
 
 def line(pattern, number, outcome="miss", reply="a reply", model="m"):

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from pytest_ocg.gate import Status, Verdict
-from pytest_ocg.gate_checks import checks
+from pytest_ocg.gate.checks import checks
+from pytest_ocg.gate.judge import Status, Verdict
+from pytest_ocg.gate.thresholds import Limit
 from pytest_ocg.report.verdicts import render_verdicts, render_verdicts_markdown
-from pytest_ocg.thresholds import Limit
 
 INTERVAL = {"low": 20.1, "high": 22.8, "floor": 20.3, "ceiling": 22.6}
 SCORE = {"value": 21.4, "n": 576, "interval": INTERVAL, "standard_error": 0.7, "sets": 192}

@@ -4,13 +4,13 @@ import itertools
 import json
 
 from pytest_ocg.backends.base import ErrorKind, Generation
-from pytest_ocg.cases import Case
-from pytest_ocg.concepts import Concept
-from pytest_ocg.coverage import coverage_at
-from pytest_ocg.entries import entry_of
+from pytest_ocg.inputs.cases import Case
+from pytest_ocg.inputs.concepts import Concept
 from pytest_ocg.metrics import load_metric
-from pytest_ocg.record import Record, read_record
-from pytest_ocg.summary import summarise_row
+from pytest_ocg.results.rows import entry_of
+from pytest_ocg.results.summary import summarise_row
+from pytest_ocg.run.judging.coverage import coverage_at
+from pytest_ocg.run.record import Record, read_record
 
 CONCEPTS = (Concept("dog", "N"), Concept("park", "N"), Concept("run", "V"), Concept("walk", "V"))
 

@@ -1,0 +1,1 @@
+"""Replies from a Hugging Face model on this machine."""

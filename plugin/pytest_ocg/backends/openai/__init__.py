@@ -1,0 +1,1 @@
+"""Replies from a server that speaks OpenAI's chat completions."""

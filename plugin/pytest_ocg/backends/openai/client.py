@@ -1,0 +1,59 @@
+"""The openai package, and nothing but one request: no retries, no clock and no environment of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from pytest_ocg.backends.base import GenerationSettings, Prompt
+from pytest_ocg.backends.openai.dialect import Dialect
+from pytest_ocg.backends.openai.failures import Failure, failure_of
+from pytest_ocg.backends.openai.replies import Reply, reply_of
+from pytest_ocg.backends.openai.server import Server, read_key, without_key
+from pytest_ocg.inputs.models import ModelSpec
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+
+class Client:
+    """Connections to a server, opened with the first request."""
+
+    def __init__(self, server: Server, spec: ModelSpec, settings: GenerationSettings) -> None:
+        self._server = server
+        self._spec = spec
+        self._settings = settings
+        self._openai: AsyncOpenAI | None = None
+        self._key = ""
+
+    async def ask(self, prompt: Prompt, dialect: Dialect, seconds: float) -> Reply | Failure:
+        """What becomes of a single request for this prompt within so many seconds; no text in it holds the key."""
+        import openai
+
+        if self._openai is None:
+            self._key = read_key(self._server)
+            self._openai = openai.AsyncOpenAI(api_key=self._key, base_url=self._server.url, max_retries=0, timeout=None)
+        parameters: dict[str, Any] = dialect.parameters(self._settings)
+        turns: Any = dialect.turns(prompt.messages)
+        try:
+            async with asyncio.timeout(seconds):
+                raw = await self._openai.chat.completions.with_raw_response.create(
+                    model=self._spec.source, messages=turns, **parameters
+                )
+        except TimeoutError:
+            return Failure(f"no answer from {self._server.url} within {seconds:.3g} seconds", is_timeout=True)
+        except openai.APIStatusError as error:
+            return failure_of(error.status_code, self._cleaned(error.response.text), error.response.headers)
+        except openai.APIConnectionError as error:
+            cause = type(error.__cause__ or error).__name__
+            return Failure(self._cleaned(f"the connection to {self._server.url} failed: {cause} {error.__cause__}"))
+        # The raw text is read here, since the package takes any JSON for a completion and fails on what is none.
+        return reply_of(self._cleaned(raw.text), reasoning=self._spec.reasoning, answer=self._spec.answer)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._openai is not None:
+            await self._openai.close()
+
+    def _cleaned(self, text: str) -> str:
+        return without_key(text, self._key)

@@ -1,0 +1,154 @@
+"""`ocg cache`: what the reply cache holds, and forgetting some of it."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from pytest_ocg.cli.layout import aligned, markdown_table, size_text
+from pytest_ocg.errors import CacheError, OptionError
+from pytest_ocg.run.cache.cache import FILE_NAME, Cache, default_cache_directory
+from pytest_ocg.run.cache.upkeep import ModelUsage
+
+_COLUMNS = ("model", "replies", "size", "ways made", "first", "last")
+_RIGHT = frozenset({"replies", "size", "ways made"})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `run` reads."""
+    prune = parser.add_subparsers(dest="action", metavar="ACTION").add_parser(
+        "prune", help="forget replies", description="Forget replies, and what no reply is left for."
+    )
+    # What is given before `prune` stays unless it is given again behind it.
+    for target, folder, unset in ((parser, None, False), (prune, argparse.SUPPRESS, argparse.SUPPRESS)):
+        target.add_argument(
+            "--cache",
+            type=Path,
+            default=folder,
+            metavar="DIR",
+            help="folder of the reply cache; default: the user's cache folder",
+        )
+        form = target.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", default=unset, help="write the result as JSON")
+        form.add_argument("--markdown", action="store_true", default=unset, help="write the table in Markdown")
+    prune.add_argument("--model", metavar="NAME", help="only what this model replied")
+    prune.add_argument("--before", metavar="YYYY-MM-DD", help="only what was stored before this day (UTC) began")
+    prune.add_argument("--all", action="store_true", help="everything, analyses and scores included")
+    prune.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run(arguments: argparse.Namespace, stream: TextIO) -> int:
+    """Write what the cache holds, or prune it, and return 0, or 1 where somebody was asked and did not say yes.
+
+    Raises CacheError, and OptionError for an unclear choice or where nobody can be asked.
+    """
+    is_prune = arguments.action == "prune"
+    before = _chosen_moment(arguments) if is_prune else None
+    path = (arguments.cache or default_cache_directory()) / FILE_NAME
+    if not path.exists():
+        nothing = {"deleted": 0} if is_prune else {"size_bytes": 0, "models": []}
+        _write(stream, {"path": str(path), **nothing} if arguments.json else f"no reply cache at {path} yet")
+        return 0
+    with Cache.open(path.parent, _note) as cache:
+        return _prune(cache, arguments, before, stream) if is_prune else _show(cache, arguments, stream)
+
+
+def _show(cache: Cache, arguments: argparse.Namespace, stream: TextIO) -> int:
+    usage, size_bytes = cache.usage(), cache.file.size_bytes()
+    if arguments.json:
+        models = [asdict(model) for model in usage]
+        _write(stream, {"path": str(cache.path), "size_bytes": size_bytes, "models": models})
+        return 0
+    for line in _table(usage, arguments.markdown):
+        _write(stream, line)
+    total = sum(model.replies for model in usage)
+    _write(stream, f"{total:,} replies by {len(usage)} models, {size_text(size_bytes)} on disk: {cache.path}")
+    return 0
+
+
+def _prune(cache: Cache, arguments: argparse.Namespace, before: datetime | None, stream: TextIO) -> int:
+    _require_known(cache, arguments.model)
+    tell: Callable[[str], None] = _note if arguments.json else lambda line: _write(stream, line)
+    doomed = cache.usage(arguments.model, before)
+    replies = sum(model.replies for model in doomed)
+    for line in _table(doomed, arguments.markdown):
+        tell(line)
+    if not replies and not arguments.all:
+        deleted = 0
+    elif arguments.yes or _is_agreed(f"{replies:,} replies in {cache.path}"):
+        deleted = cache.prune(arguments.model, before)
+    else:
+        tell("nothing was deleted")
+        return 1
+    size = size_text(cache.file.size_bytes())
+    _write(
+        stream,
+        {"path": str(cache.path), "deleted": deleted}
+        if arguments.json
+        else f"{deleted:,} replies deleted, {size} left on disk: {cache.path}",
+    )
+    return 0
+
+
+def _table(usage: Sequence[ModelUsage], is_markdown: bool) -> list[str]:
+    """The lines of the table and a blank one, none for no models."""
+    rows = [
+        [
+            model.model,
+            f"{model.replies:,}",
+            size_text(model.payload_bytes),
+            str(model.provenances),
+            model.first_stored[:16].replace("T", " "),
+            model.last_stored[:16].replace("T", " "),
+        ]
+        for model in usage
+    ]
+    render = markdown_table if is_markdown else aligned
+    return [*render(_COLUMNS, rows, _RIGHT), ""] if rows else []
+
+
+def _chosen_moment(arguments: argparse.Namespace) -> datetime | None:
+    """The moment before which replies are to go, None for any."""
+    is_part = arguments.model is not None or arguments.before is not None
+    if is_part == arguments.all:
+        raise OptionError(
+            "ocg cache prune needs to be told what to delete: --model NAME, --before YYYY-MM-DD, both, or --all "
+            + ("alone" if is_part else "")
+        )
+    if arguments.before is None:
+        return None
+    try:
+        return datetime.strptime(arguments.before, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError as error:
+        raise OptionError(f"--before: {arguments.before!r} is not a day; write it like 2026-01-31") from error
+
+
+def _require_known(cache: Cache, model: str | None) -> None:
+    known = [usage.model for usage in cache.usage()]
+    if model is not None and model not in known:
+        near = ", ".join(map(repr, difflib.get_close_matches(model, known, 3) or known)) or "no replies at all"
+        raise CacheError(f"{cache.path}: there are no replies by the model {model!r}; there are by {near}")
+
+
+def _is_agreed(what: str) -> bool:
+    """Whether the person at the terminal says yes."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise OptionError(f"{what} would be deleted, and there is no terminal to ask on; add --yes to delete them")
+    sys.stderr.write(f"Delete {what}? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _note(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
+def _write(stream: TextIO, result: str | dict[str, Any]) -> None:
+    stream.write((result if isinstance(result, str) else json.dumps(result, indent=2)) + "\n")

@@ -1,0 +1,92 @@
+"""`ocg gate`: a results file held against thresholds, with the exit status a pipeline acts on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from pytest_ocg.gate.baseline import hold_against
+from pytest_ocg.gate.files import thresholds_for
+from pytest_ocg.gate.judge import UNUSED_BASELINE, Verdict, counts_from_baseline, judge
+from pytest_ocg.gate.status import default_status, exit_status
+from pytest_ocg.gate.thresholds import Thresholds
+from pytest_ocg.report.github import tell_github
+from pytest_ocg.report.verdicts import render_verdicts, render_verdicts_markdown
+from pytest_ocg.results.files import load_results, load_run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `run` reads."""
+    parser.add_argument(
+        "results",
+        type=Path,
+        metavar="RESULTS",
+        help="results.json, or the folder it lies in; generations.jsonl is read with --baseline alone",
+    )
+    parser.add_argument(
+        "thresholds",
+        type=Path,
+        metavar="THRESHOLDS",
+        nargs="?",
+        help="a threshold file, a folder of MODEL.toml files, or published: those of the paper's models; default: "
+        "thresholds/MODEL.toml here",
+    )
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="RESULTS",
+        help="an earlier run, with its generations.jsonl: max_drop and max_rise count from it, paired by concept set",
+    )
+    parser.add_argument("--require", action="store_true", help="exit with 10 where a model cannot be judged")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="write the verdicts as one JSON object")
+    form.add_argument("--markdown", action="store_true", help="write the verdicts for a pull request")
+
+
+def run(arguments: argparse.Namespace, stream: TextIO) -> int:
+    """Write the verdicts to `stream` and return the exit status: 0, 1, or with --require 10.
+
+    Without --require, a run that cannot be judged has the status pytest gave it. In GitHub Actions annotations go to
+    the standard error, and the verdicts to the summary of the step. Raises ResultsError and ThresholdError for files
+    that cannot be used.
+    """
+    baseline = None
+    if arguments.baseline is None:
+        results = load_results(arguments.results)
+    else:
+        judged = load_run(arguments.results)
+        results, baseline = judged.results, hold_against(load_run(arguments.baseline), judged)
+    models = dict.fromkeys(row["model"] for row in results["rows"])
+    thresholds = thresholds_for(models, arguments.thresholds, rootdir=Path.cwd())
+    verdicts = judge(results, thresholds, baseline)
+    status = exit_status(verdicts, mode="require" if arguments.require else "auto", default=default_status(results))
+    if arguments.json:
+        stream.write(json.dumps(_as_json(verdicts, thresholds, status), indent=2, allow_nan=False) + "\n")
+    elif arguments.markdown:
+        stream.write(render_verdicts_markdown(verdicts))
+    else:
+        stream.writelines(f"{line}\n" for line in render_verdicts(verdicts))
+    if baseline is not None and not counts_from_baseline(verdicts):
+        sys.stderr.write(f"note: {UNUSED_BASELINE}\n")
+    told = tell_github(os.environ, verdicts, lambda: render_verdicts_markdown(verdicts))
+    sys.stderr.writelines(f"{line}\n" for line in told)
+    return status
+
+
+def _as_json(verdicts: Sequence[Verdict], thresholds: Mapping[str, Thresholds], status: int) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "exit_status": status,
+        "verdicts": [
+            {
+                **verdict.as_json(),
+                "thresholds": str(thresholds[verdict.model].path) if verdict.model in thresholds else None,
+            }
+            for verdict in verdicts
+        ],
+    }

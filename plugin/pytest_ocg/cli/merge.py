@@ -1,0 +1,95 @@
+"""`ocg merge`: results of shards, or of several models, as those of one run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from pytest_ocg.cli.layout import markdown_table
+from pytest_ocg.errors import MergeError
+from pytest_ocg.results.comparability import shown
+from pytest_ocg.results.files import Run, load_run
+from pytest_ocg.results.merging import Merged, merge
+from pytest_ocg.results.writing import results_folder, write_results
+
+MERGED, SHARDS_MISSING = 0, 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `run` reads."""
+    parser.add_argument(
+        "parts",
+        type=Path,
+        metavar="DIR",
+        nargs="+",
+        help="the folder of a shard's results (pytest --ocg-shard I/N), or of a run of other models",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", required=True, help="folder for generations.jsonl and results.json"
+    )
+    parser.add_argument(
+        "--allow-missing",
+        action="store_true",
+        help="where shards are missing, write what there is to the subfolder partial, which no gate takes for a run",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="write what was merged as one JSON object")
+    form.add_argument("--markdown", action="store_true", help="write what was merged as a Markdown table")
+
+
+def run(arguments: argparse.Namespace, stream: TextIO) -> int:
+    """Write the merged results and say where, and return 0; 1 where shards are missing, and then nothing is written.
+
+    Raises ResultsError for files that cannot be used, MergeError for runs that cannot be put together.
+    """
+    runs = [load_run(path) for path in arguments.parts]
+    merged = merge(runs)
+    folder = None
+    if arguments.allow_missing or not merged.missing:
+        folder = results_folder(arguments.output, merged.results)
+        _check_apart(folder, runs)
+        way_out = "make room, or choose another folder with --output, and merge again"
+        write_results(folder, merged.results, merged.lines, way_out=way_out)
+    status = SHARDS_MISSING if folder is None else MERGED
+    if arguments.json:
+        plain = {
+            "schema": 1,
+            "exit_status": status,
+            "folder": None if folder is None else str(folder),
+            "cases": len(merged.lines),
+            "planned": merged.results["selection"]["planned"],
+            **{key: merged.results["run"][key] for key in ("merged_from", "missing_shards")},
+        }
+        stream.write(json.dumps(plain, indent=2, allow_nan=False) + "\n")
+    else:
+        lines = _told(merged, folder)
+        if arguments.markdown:
+            lines = markdown_table(("merged",), [[line] for line in lines])
+        stream.writelines(f"{line}\n" for line in lines)
+    return status
+
+
+def _check_apart(folder: Path, runs: Sequence[Run]) -> None:
+    for part in runs:
+        if folder.resolve() == part.path.resolve().parent:
+            raise MergeError(
+                f"--output: {str(folder)!r} is where results to be merged lie; name another folder, so that they stay"
+            )
+
+
+def _told(merged: Merged, folder: Path | None) -> list[str]:
+    selection = merged.results["selection"]
+    lines = [f"missing: {one}" for one in merged.missing]
+    models = ", ".join(dict.fromkeys(shown(row["model"]) for row in merged.results["rows"]))
+    runs = len(merged.results["run"]["merged_from"])
+    lines.append(
+        f"{runs} {'run' if runs == 1 else 'runs'} of {models}: {selection['run']:,} of {selection['planned']:,} cases"
+    )
+    if folder is None:
+        lines.append("nothing is written: run what is missing, or write what there is with --allow-missing")
+    else:
+        lines.append(f"results: {folder}/results.json, generations.jsonl")
+    return lines

@@ -1,0 +1,48 @@
+"""`ocg models`: the registered models."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from typing import TextIO
+
+from pytest_ocg.cli.layout import aligned, markdown_table
+from pytest_ocg.inputs.models import ModelSpec, load_registry
+
+_COLUMNS = ("name", "source", "backend", "quantization", "note")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `run` reads."""
+    parser.add_argument("search", nargs="?", default="", metavar="SEARCH", help="only models with this in a column")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="write all that is known of each model, as JSON")
+    form.add_argument("--markdown", action="store_true", help="write a table in Markdown")
+
+
+def run(arguments: argparse.Namespace, stream: TextIO) -> int:
+    """Write the models that match, and return 0, or 1 where none does."""
+    models = [model for model in load_registry().values() if _matches(model, arguments.search)]
+    if arguments.json:
+        stream.write(json.dumps([asdict(model) for model in models], indent=2) + "\n")
+    elif models:
+        rows = [_row(model) for model in models]
+        render = markdown_table if arguments.markdown else aligned
+        stream.writelines(f"{line}\n" for line in render(_COLUMNS, rows))
+    if not models:
+        sys.stderr.write(
+            f"no registered model matches {arguments.search!r}; --model also takes a hub id, a local folder, "
+            "a .gguf file or openai:NAME\n"
+        )
+    return 0 if models else 1
+
+
+def _row(model: ModelSpec) -> list[str]:
+    return [model.name, model.source, model.backend, model.quantization, model.note]
+
+
+def _matches(model: ModelSpec, search: str) -> bool:
+    wanted = search.casefold()
+    return any(wanted in text.casefold() for text in (*_row(model), model.published_as or ""))

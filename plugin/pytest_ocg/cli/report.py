@@ -1,0 +1,85 @@
+"""`ocg report`: the report on a run, as a file or on the terminal."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from pytest_ocg.errors import OptionError
+from pytest_ocg.gate.files import thresholds_for
+from pytest_ocg.gate.judge import judge
+from pytest_ocg.report.formats import FORMATS, require_report, write_report
+from pytest_ocg.report.latex import render_latex
+from pytest_ocg.report.markdown import render_markdown
+from pytest_ocg.results.files import Run, load_results, load_run
+from pytest_ocg.results.shape import check_shape
+
+_WITH_VERDICT = (".html", ".md")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `run` reads."""
+    parser.add_argument(
+        "results", type=Path, metavar="RESULTS", help="results.json with generations.jsonl beside it, or their folder"
+    )
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"a file that ends in {', '.join(FORMATS)}")
+    where.add_argument("--markdown", action="store_true", help="write Markdown for a pull request to the terminal")
+    where.add_argument("--latex", action="store_true", help="write a LaTeX table to the terminal")
+    parser.add_argument(
+        "--thresholds",
+        type=Path,
+        metavar="PATH",
+        help="a threshold file, a folder of MODEL.toml files, or published: the report has the verdict by these",
+    )
+    parser.add_argument(
+        "--earlier",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="RESULTS",
+        help="results of runs before, for the history of the gate in the HTML report",
+    )
+
+
+def run(arguments: argparse.Namespace, stream: TextIO) -> int:
+    """Write the report and return 0.
+
+    Raises OptionError for a file that no report can be written to, ResultsError for results that cannot be used, and
+    ExportError where writing fails.
+    """
+    output: Path | None = arguments.output
+    if output is not None:
+        require_report(output)
+    if arguments.earlier and (output is None or output.suffix.lower() != ".html"):
+        raise OptionError(
+            f"--earlier {str(arguments.earlier[0])!r} is for the HTML report; write one with --output FILE.html"
+        )
+    if arguments.thresholds is not None and not (
+        arguments.markdown or (output is not None and output.suffix.lower() in _WITH_VERDICT)
+    ):
+        raise OptionError(
+            f"--thresholds {str(arguments.thresholds)!r} is for a report that has a verdict; write one with --markdown "
+            f"or with --output to a file that ends in {' or '.join(_WITH_VERDICT)}"
+        )
+    found = load_run(arguments.results)
+    check_shape(found)
+    earlier = [Run(path, load_results(path), ()) for path in arguments.earlier]
+    for before in earlier:
+        check_shape(before)
+    results = found.results if arguments.thresholds is None else _judged(found.results, arguments.thresholds)
+    if output is not None:
+        write_report(output, results, found.records, [before.results for before in earlier])
+    elif arguments.latex:
+        stream.write(render_latex(results))
+    else:
+        stream.write(render_markdown(results, found.records))
+    return 0
+
+
+def _judged(results: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """The results with the verdicts by the thresholds in `path` in place of those they hold."""
+    thresholds = thresholds_for(dict.fromkeys(row["model"] for row in results["rows"]), path)
+    return {**results, "gate": {"verdicts": [verdict.as_json() for verdict in judge(results, thresholds)]}}

@@ -1,0 +1,175 @@
+"""`ocg thresholds`: what a model must hold, shown, or written from results or from the paper."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from pytest_ocg.cli.layout import aligned, markdown_table
+from pytest_ocg.errors import OptionError
+from pytest_ocg.gate.files import (
+    baseline_rows,
+    check_writable,
+    file_name,
+    find_thresholds,
+    load_thresholds,
+    write_thresholds,
+)
+from pytest_ocg.gate.margins import MARGIN
+from pytest_ocg.gate.published import write_published
+from pytest_ocg.gate.thresholds import Limit, Thresholds
+from pytest_ocg.inputs.resources import resource
+from pytest_ocg.results.files import load_results
+
+_COLUMNS = ("selection", "cases", "metric", "min", "max", "max_drop", "max_rise", "baseline", "strict")
+_RIGHT = frozenset({"min", "max", "max_drop", "max_rise", "baseline"})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `run` reads."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter  # a path that is wrapped cannot be copied
+    parser.epilog = f"Each line of a threshold file is explained in\n  {resource('thresholds', 'README.md')}"
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    show = _action(actions, "show", "what a model must hold")
+    show.add_argument("model", metavar="MODEL", help="a model's name, or a threshold file")
+    show.add_argument(
+        "thresholds",
+        type=Path,
+        metavar="THRESHOLDS",
+        nargs="?",
+        help="a threshold file, a folder of MODEL.toml files, or published; default: thresholds/MODEL.toml here",
+    )
+    write = _action(actions, "write", "write or renew threshold files from a run")
+    write.add_argument("results", type=Path, metavar="RESULTS", help="results.json, or the folder it lies in")
+    write.add_argument(
+        "thresholds",
+        type=Path,
+        metavar="THRESHOLDS",
+        nargs="?",
+        help="a threshold file, or a folder of MODEL.toml files; default: thresholds/MODEL.toml here",
+    )
+    write.add_argument(
+        "--margin",
+        type=float,
+        default=MARGIN,
+        metavar="POINTS",
+        help=f"distance of floors and ceilings from what was measured; default: {MARGIN}",
+    )
+    write.add_argument(
+        "--max-drop",
+        type=float,
+        metavar="POINTS",
+        help="in a new selection, allow such a drop from the baseline beside the noise, instead of floors",
+    )
+    published = _action(actions, "from-published", "write the threshold files of the paper's models")
+    published.add_argument(
+        "folder", type=Path, metavar="FOLDER", nargs="?", default=Path("thresholds"), help="default: thresholds"
+    )
+
+
+def _action(actions: Any, name: str, summary: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(
+        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}."
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="write one JSON object")
+    form.add_argument("--markdown", action="store_true", help="write Markdown")
+    return parser
+
+
+def run(arguments: argparse.Namespace, stream: TextIO) -> int:
+    """Do as asked, write what came of it, and return 0.
+
+    Raises OptionError for a model without thresholds, ResultsError and ThresholdError for files that cannot be used.
+    """
+    action: Callable[[argparse.Namespace, TextIO], None] = {
+        "show": _show,
+        "write": _write,
+        "from-published": _from_published,
+    }[arguments.action]
+    action(arguments, stream)
+    return 0
+
+
+def _show(arguments: argparse.Namespace, stream: TextIO) -> None:
+    path = Path(arguments.model)
+    found = path if path.is_file() else find_thresholds(arguments.model, arguments.thresholds, rootdir=Path.cwd())
+    if found is None:
+        raise OptionError(
+            f"there are no thresholds for {arguments.model!r}; give a file, or where to look for "
+            f"{file_name(arguments.model)!r}, such as published"
+        )
+    thresholds = load_thresholds(found)
+    if arguments.json:
+        stream.write(json.dumps(_plain(thresholds), indent=2, allow_nan=False) + "\n")
+        return
+    named = "any model" if thresholds.model is None else thresholds.model
+    facts = [
+        f"{thresholds.path}: {named}, {thresholds.origin}, max_error_share {thresholds.max_error_share}",
+        *(f"{key}: {value}" for key, value in thresholds.signature.items()),
+    ]
+    rows = list(_rows(thresholds))
+    if arguments.markdown:
+        lines = [*markdown_table(("thresholds",), [[fact] for fact in facts]), ""]
+        lines += markdown_table(_COLUMNS, rows, _RIGHT)
+    else:
+        lines = [*facts, "", *aligned(_COLUMNS, rows, _RIGHT)]
+    stream.writelines(f"{line}\n" for line in lines)
+
+
+def _rows(thresholds: Thresholds) -> Iterator[list[str]]:
+    for selection in thresholds.selections:
+        for limit in selection.limits:
+            yield [selection.name, selection.options or "all", limit.metric, *_cells(limit)]
+
+
+def _cells(limit: Limit) -> list[str]:
+    numbers = (limit.minimum, limit.maximum, limit.max_drop, limit.max_rise, limit.baseline)
+    return [*("-" if value is None else f"{value:g}" for value in numbers), "yes" if limit.strict else "no"]
+
+
+def _plain(thresholds: Thresholds) -> Mapping[str, Any]:
+    return {
+        "schema": 1,
+        "path": str(thresholds.path),
+        "model": thresholds.model,
+        "origin": thresholds.origin,
+        "max_error_share": thresholds.max_error_share,
+        "signature": dict(thresholds.signature),
+        "selections": [asdict(selection) for selection in thresholds.selections],
+    }
+
+
+def _write(arguments: argparse.Namespace, stream: TextIO) -> None:
+    results = load_results(arguments.results)
+    rows = baseline_rows(results)
+    check_writable(arguments.thresholds, [row["model"] for row in rows])
+    written = [
+        write_thresholds(
+            arguments.thresholds or Path("thresholds", file_name(row["model"])),
+            results,
+            row,
+            margin=arguments.margin,
+            max_drop=arguments.max_drop,
+        )
+        for row in rows
+    ]
+    _tell(written, arguments, stream)
+
+
+def _from_published(arguments: argparse.Namespace, stream: TextIO) -> None:
+    _tell(write_published(arguments.folder), arguments, stream)
+
+
+def _tell(written: list[Path], arguments: argparse.Namespace, stream: TextIO) -> None:
+    names = [str(path) for path in written]
+    if arguments.json:
+        stream.write(json.dumps({"schema": 1, "written": names}, indent=2) + "\n")
+    elif arguments.markdown:
+        stream.writelines(f"{line}\n" for line in markdown_table(("written",), [[name] for name in names]))
+    else:
+        stream.writelines(f"thresholds written: {name}\n" for name in names)

@@ -1,1 +1,0 @@
-"""What `ocg` can do, one command a file."""

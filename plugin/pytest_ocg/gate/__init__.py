@@ -1,0 +1,1 @@
+"""Whether a model may be released: results held against thresholds."""

@@ -1,0 +1,158 @@
+"""Where threshold files lie, how they are read, and how a baseline is written into one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_ocg.errors import ThresholdError
+from pytest_ocg.gate.margins import MARGIN
+from pytest_ocg.gate.parsing import parse_thresholds
+from pytest_ocg.gate.thresholds import Thresholds
+from pytest_ocg.inputs.models import id_name
+from pytest_ocg.inputs.resources import resource
+from pytest_ocg.results.whole_files import write_whole
+
+MAX_FILE_BYTES = 64 * 1024
+PUBLISHED = Path("published")
+"""What stands for the shipped files of the paper's models where a threshold file or folder is asked for."""
+
+
+def file_name(model: str) -> str:
+    """The name of a model's threshold file: its name in test ids, cut to what a file system takes, and `.toml`."""
+    stem = id_name(model)
+    if len(stem) > 120:
+        stem = f"{stem[:100]}-{hashlib.sha256(stem.encode('utf-8')).hexdigest()[:12]}"
+    return f"{stem}.toml"
+
+
+def find_thresholds(model: str, override: Path | None = None, *, rootdir: Path | None = None) -> Path | None:
+    """The threshold file for `model`, or None where there is none.
+
+    `override` is a file, taken for every model, a folder of them, or PUBLISHED; without it the file is looked for in
+    `rootdir/thresholds` alone, so that nobody is held to the paper's numbers unasked. Raises ThresholdError for an
+    override that does not exist.
+    """
+    if override == PUBLISHED:
+        folder = resource("thresholds")
+    elif override is None:
+        if rootdir is None:
+            return None
+        folder = rootdir / "thresholds"
+    elif override.is_dir():
+        folder = override
+    elif _exists(override):
+        return override
+    else:
+        raise ThresholdError(
+            f"thresholds {str(override)!r} do not exist; give a threshold file, a folder of them, which holds "
+            f"{file_name(model)!r} for model {model!r}, or {str(PUBLISHED)!r}"
+        )
+    path = folder / file_name(model)
+    return path if _exists(path) else None
+
+
+def thresholds_for(
+    models: Iterable[str], override: Path | None = None, *, rootdir: Path | None = None
+) -> dict[str, Thresholds]:
+    """The checked thresholds of those of `models` that have any, by model."""
+    found = {model: find_thresholds(model, override, rootdir=rootdir) for model in models}
+    return {model: load_thresholds(path) for model, path in found.items() if path is not None}
+
+
+def load_thresholds(path: Path) -> Thresholds:
+    """The thresholds in `path`, checked; raises ThresholdError, naming file, key and value."""
+    return parse_thresholds(read_text(path), path)
+
+
+def read_text(path: Path) -> str:
+    """The text of a threshold file, of MAX_FILE_BYTES at most, line ends as they are."""
+    try:
+        if not path.is_file():
+            raise ThresholdError(f"{path}: there is no such regular file; thresholds are a TOML file")
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ThresholdError(f"{path}: cannot be read ({error.strerror}); make it readable") from error
+    if len(content) > MAX_FILE_BYTES:
+        raise ThresholdError(f"{path}: is over {MAX_FILE_BYTES} bytes, too large for a threshold file")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ThresholdError(f"{path}: is not UTF-8 at byte {error.start}; save it as UTF-8") from error
+
+
+def _exists(path: Path) -> bool:
+    # A dangling link or an unreadable folder must not read as "no thresholds", which would turn the gate off.
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise ThresholdError(f"thresholds {str(path)!r} cannot be reached ({error}); make them readable") from error
+    return True
+
+
+def baseline_rows(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The row of each model that its thresholds are taken from: condition `ordered` where it was run."""
+    chosen: dict[str, Mapping[str, Any]] = {}
+    for row in results["rows"]:
+        if row["model"] not in chosen or row["condition"] == "ordered":
+            chosen[row["model"]] = row
+    return list(chosen.values())
+
+
+def write_thresholds(
+    path: Path,
+    results: Mapping[str, Any],
+    row: Mapping[str, Any],
+    *,
+    margin: float = MARGIN,
+    max_drop: float | None = None,
+) -> Path:
+    """Write what `row` measured as limits `margin` points away, or on a drop, and return the file written.
+
+    `path` is a file, or an existing folder of `<model>.toml`. A file that is there keeps its comments and whatever was
+    added or taken out by hand; its limits, signature and provenance are renewed (`render_thresholds`), as a whole or
+    not at all. Raises ThresholdError where the run is not whole, has errors, or would not hold the outcome.
+    """
+    from pytest_ocg.gate.renewal import render_thresholds  # tomlkit is slow to import and seldom needed
+
+    check_writable(path)
+    path = path / file_name(str(row.get("model"))) if path.is_dir() else path
+    path = Path(os.path.realpath(path))  # a linked file is renewed where it lies, and a looped link does not raise
+    text = render_thresholds(read_text(path) if _exists(path) else None, path, results, row, margin, max_drop)
+    write_file(path, text)
+    return path
+
+
+def check_writable(path: Path | None, models: Collection[str] = ()) -> None:
+    """Raise ThresholdError where the place named is that of the shipped files, or one file for several models."""
+    if path == PUBLISHED:
+        raise ThresholdError(
+            f"thresholds {str(PUBLISHED)!r} are those that come with the package, and are not written; name a file or "
+            "folder of your own with --ocg-thresholds"
+        )
+    if path is not None and len(models) > 1 and not path.is_dir():
+        raise ThresholdError(
+            f"thresholds {str(path)!r} are one file, which cannot hold those of {' and '.join(map(repr, models))}; "
+            "name a folder that exists with --ocg-thresholds, or run one model"
+        )
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a threshold file as a whole or not at all, with the mode it had; raises ThresholdError naming it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode if path.exists() else None
+        write_whole(path, text.encode("utf-8"))
+        if mode is not None:
+            path.chmod(stat.S_IMODE(mode))
+    except OSError as error:
+        raise ThresholdError(
+            f"{path}: cannot be written ({error.strerror}); choose another place with --ocg-thresholds"
+        ) from error

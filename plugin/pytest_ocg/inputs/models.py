@@ -1,0 +1,242 @@
+"""Which models there are: the registry of short names, and what any other name stands for."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_ocg.errors import ModelError
+from pytest_ocg.inputs.resources import resource
+from pytest_ocg.inputs.toml_files import check_keys, read_toml, text_value
+from pytest_ocg.suggestion import did_you_mean
+
+Quantization = Literal["4bit", "8bit", "none"]
+
+HUGGINGFACE = "huggingface"
+OPENAI = "openai"
+HOSTED = "openai:"
+
+_HUB_ID = re.compile(r"(?P<source>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(@(?P<revision>[\w.][\w./-]*))?", re.ASCII)
+_SHORT_NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._+-]+")
+_PATH_STARTS = ("/", "./", "../", "~")
+_ACCEPTED = (
+    "A model is a short name (`ocg models` lists them), a hub id ORG/NAME or ORG/NAME@REVISION, the path of a folder "
+    "with config.json or of a .gguf file, or openai:NAME"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The list price of a hosted model on a date (ISO 8601), in US dollars per million tokens."""
+
+    input: float
+    output: float
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """Where a model is had and what is special about it.
+
+    `backend` is `huggingface`, `openai`, or the name of another way to get replies. `source` is a hub id, a local
+    folder, a `.gguf` file or a hosted model's name. `published_as` is its row name in the paper's tables. `reasoning`
+    is the pair of tags around a reasoning block (SPEC section 2). `answer` is the pair of tags around the answer, where
+    the model marks it. `max_new_tokens` overrides the default cap. `key_variable` is the environment variable of the
+    key, None for the backend's own.
+    """
+
+    name: str
+    backend: str
+    source: str
+    revision: str | None = None
+    quantization: Quantization = "none"
+    published_as: str | None = None
+    reasoning: tuple[str, str] | None = None
+    answer: tuple[str, str] | None = None
+    max_new_tokens: int | None = None
+    base_url: str | None = None
+    key_variable: str | None = None
+    price: Price | None = None
+    trust_remote_code: bool = False
+    note: str = ""
+
+
+def load_registry(path: Path | None = None) -> dict[str, ModelSpec]:
+    """The models of a TOML file by short name, in file order; by default the shipped ones.
+
+    Raises ModelError naming the file, the model and the key.
+    """
+    path = path or resource("fixtures", "models.toml")
+    table = check_keys(read_toml(path, ModelError), ("models",), ("models",), str(path), ModelError)["models"]
+    if not isinstance(table, dict):
+        raise ModelError(f"{path}: models must be a table of [models.NAME] tables, not {table!r}")
+    return {name: _registered(name, entry, f"{path}: models.{name}") for name, entry in table.items()}
+
+
+def resolve_model(name: str, registry: Mapping[str, ModelSpec]) -> ModelSpec:
+    """What `--model NAME` stands for: a short name, `openai:NAME`, a local folder or `.gguf` file, or a hub id.
+
+    A model that the registry knows keeps its tags, cap and quantization under its hub id or hosted name too. Nothing is
+    looked up on a network. Raises ModelError with the nearest names and the accepted forms.
+    """
+    known = registry.get(name) or registry.get(name.lower())
+    if known is not None:
+        return known
+    if name.startswith(HOSTED):
+        hosted = name.removeprefix(HOSTED)
+        if not hosted or not hosted.isprintable() or " " in hosted:
+            raise ModelError(f"model {name!r}: openai: must be followed by the name the server knows the model by")
+        return _known(name, OPENAI, hosted, None, registry)
+    local = _local(name) if name.strip() else None
+    if local is not None:
+        return local
+    if name.startswith(_PATH_STARTS) or name.endswith(".gguf"):
+        raise ModelError(f"model {name!r}: there is no such file or folder. {_ACCEPTED}")
+    hub_id = _HUB_ID.fullmatch(name)
+    if hub_id is None:
+        raise ModelError(f"model {name!r} is not known{did_you_mean(name, registry, 3) or '.'} {_ACCEPTED}")
+    return _known(name, HUGGINGFACE, hub_id["source"], hub_id["revision"], registry)
+
+
+def published_name(spec: ModelSpec) -> str | None:
+    """The model's row name in the paper's tables, None for a model the paper does not have."""
+    return spec.published_as
+
+
+def id_name(name: str) -> str:
+    """The name as it can stand in a test id or a file name: letters, digits and `._+-`.
+
+    A hub id's `/` becomes `--`; of a path the last part is taken.
+    """
+    if name.startswith(_PATH_STARTS):
+        name = Path(name).name
+    safe = _NOT_IN_IDS.sub("_", name.replace("@", "+").replace("/", "--")).strip("_")
+    # A leading dot would hide a file, a leading hyphen would read as an option.
+    return f"model{safe}" if not safe or safe[0] in ".-" else safe
+
+
+def id_names(specs: Sequence[ModelSpec]) -> tuple[str, ...]:
+    """An id for each model, all different: `id_name`, with a hash of the source behind it where two would be the same.
+
+    Ids differ by more than case, since they name files too. Raises ModelError for a model that is there twice.
+    """
+    plain = [id_name(spec.name) for spec in specs]
+    often = Counter(name.casefold() for name in plain)
+    names = tuple(
+        f"{name}+{_source_hash(spec)}" if often[name.casefold()] > 1 else name
+        for name, spec in zip(plain, specs, strict=True)
+    )
+    first: dict[str, ModelSpec] = {}
+    for name, spec in zip(names, specs, strict=True):
+        if name.casefold() in first:
+            raise ModelError(f"model {spec.name!r} is given twice: it is {first[name.casefold()].source!r} both times")
+        first[name.casefold()] = spec
+    return names
+
+
+def _source_hash(spec: ModelSpec) -> str:
+    parts = (spec.backend, spec.source, spec.revision or "", spec.base_url or "")
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def _known(name: str, backend: str, source: str, revision: str | None, registry: Mapping[str, ModelSpec]) -> ModelSpec:
+    for spec in registry.values():
+        if spec.backend == backend and spec.source.casefold() == source.casefold():
+            return replace(spec, name=name, source=source, revision=revision or spec.revision)
+    return ModelSpec(name, backend, source, revision)
+
+
+def _local(name: str) -> ModelSpec | None:
+    """The model at a path, None where there is nothing at it."""
+    try:
+        path = Path(name).expanduser().resolve()
+        if path.is_dir():
+            _check_folder(name, path)
+        elif path.is_file():
+            _check_gguf(name, path)
+        else:
+            return None
+    except (OSError, ValueError, RuntimeError) as cause:
+        raise ModelError(f"model {name!r}: cannot be read: {cause}") from cause
+    return ModelSpec(path.name, HUGGINGFACE, str(path))
+
+
+def _check_folder(name: str, path: Path) -> None:
+    if (path / "config.json").is_file():
+        return
+    if (path / "adapter_config.json").is_file():
+        raise ModelError(
+            f"model {name!r}: this folder holds an adapter alone; merge it into its base model and name "
+            "the folder of the merged model"
+        )
+    inside = sorted(entry.name for entry in path.glob("*.gguf"))
+    hint = f"; name one of the files in it: {', '.join(inside)}" if inside else ""
+    raise ModelError(f"model {name!r}: this folder has no config.json, so it is not a saved model{hint}")
+
+
+def _check_gguf(name: str, path: Path) -> None:
+    if path.suffix.lower() != ".gguf":
+        raise ModelError(f"model {name!r}: this file is not a .gguf file; name that, or the model's folder")
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic != b"GGUF":
+        raise ModelError(
+            f"model {name!r}: this file begins with {magic!r} and not with b'GGUF', so it is no GGUF "
+            "model; it may be a pointer whose content was never fetched"
+        )
+
+
+def _registered(name: str, entry: object, place: str) -> ModelSpec:
+    known = tuple(key for key in ModelSpec.__dataclass_fields__ if key != "name")
+    table: dict[str, Any] = dict(check_keys(entry, known, ("backend", "source"), place, ModelError))
+    if not _SHORT_NAME.fullmatch(name):
+        raise ModelError(f"{place}: a short name is lower-case letters, digits and ._+-, not {name!r}")
+    for key in table.keys() & {
+        "backend",
+        "source",
+        "revision",
+        "quantization",
+        "published_as",
+        "base_url",
+        "key_variable",
+        "note",
+    }:
+        text_value(table, key, place, ModelError)
+    for key, allowed in (("backend", (HUGGINGFACE, OPENAI)), ("quantization", ("4bit", "8bit", "none"))):
+        if key in table and table[key] not in allowed:
+            raise ModelError(f"{place}: {key} must be one of {', '.join(allowed)}, not {table[key]!r}")
+    for key in table.keys() & {"reasoning", "answer"}:
+        tags = table[key]
+        if not isinstance(tags, list) or len(tags) != 2 or not all(isinstance(tag, str) and tag for tag in tags):
+            raise ModelError(f"{place}: {key} must be a list of an opening and a closing tag, not {tags!r}")
+        table[key] = (tags[0], tags[1])
+    cap = table.get("max_new_tokens", 1)
+    if type(cap) is not int or cap < 1:
+        raise ModelError(f"{place}: max_new_tokens must be a whole number from 1, not {cap!r}")
+    if "price" in table:
+        table["price"] = _price(table["price"], f"{place}: price")
+    if not isinstance(table.get("trust_remote_code", False), bool):
+        raise ModelError(f"{place}: trust_remote_code must be true or false, not {table['trust_remote_code']!r}")
+    return ModelSpec(name, **table)
+
+
+def _price(entry: object, place: str) -> Price:
+    keys = ("input", "output", "date")
+    table = check_keys(entry, keys, keys, place, ModelError)
+    for key in ("input", "output"):
+        dollars = table[key]
+        if type(dollars) not in (int, float) or not 0 <= dollars < math.inf:
+            raise ModelError(f"{place}: {key} must be US dollars per million tokens, not {dollars!r}")
+    if type(table["date"]) is not date:
+        raise ModelError(
+            f"{place}: date must be the day the price was listed, such as 2024-07-18, not {table['date']!r}"
+        )
+    return Price(float(table["input"]), float(table["output"]), table["date"].isoformat())

@@ -1,0 +1,1 @@
+"""The report on a run as one HTML page."""

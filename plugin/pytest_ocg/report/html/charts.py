@@ -1,0 +1,149 @@
+"""The charts of the HTML report, drawn by matplotlib as SVG in the colours of the page."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_ocg.errors import ExportError
+from pytest_ocg.report.html.svg import adapt_svg
+from pytest_ocg.run.record import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INSTALL = 'pip install "pytest-ordered-commongen[report]"'
+
+# Colours that stand for custom properties of the page, which differ between light and dark.
+_INK, _LINE, _HEAT, _PAPER = "#000001", "#000002", "#000003", "#000004"
+_TONES = ("#000011", "#000012", "#000013")
+_COLOURS: Mapping[str, str] = {
+    _INK: "--ink", _LINE: "--line", _HEAT: "--heat", _PAPER: "--paper",
+    **{tone: f"--series-{number}" for number, tone in enumerate(_TONES, 1)},
+}  # fmt: skip
+_STYLE: Any = {
+    "svg.fonttype": "none", "svg.hashsalt": "pytest-ordered-commongen", "text.parse_math": False, "font.size": 9.0,
+    "font.family": ["DejaVu Sans"], "text.color": _INK, "axes.labelcolor": _INK, "axes.edgecolor": _LINE,
+    "axes.linewidth": 0.8, "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+    "axes.grid": True, "axes.grid.axis": "y", "grid.color": _LINE, "grid.linewidth": 0.6, "xtick.color": _INK,
+    "ytick.color": _INK, "xtick.major.size": 0.0, "ytick.major.size": 0.0, "lines.linewidth": 1.8,
+    "lines.markersize": 6.0,
+}  # fmt: skip
+_LOOKS: Mapping[str, Mapping[str, Any]] = {
+    "dot": {"marker": "o", "markerfacecolor": "none", "linestyle": "none"},
+    "diamond": {"marker": "D", "markeredgecolor": _PAPER, "markersize": 7.5, "linestyle": "none"},
+    "line": {"marker": "o"},
+}
+_WIDTH, _HEIGHT = 7.4, 3.0
+_BAR = 0.62
+_LONGEST_LABEL = 24
+_MOST_HEAT = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What stands around a chart: its name in the page, title, description in words, and what its axes count."""
+
+    name: str
+    title: str
+    description: str
+    across: str
+    up: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values to draw, None where there is none, in the tone `--series-1` to `--series-3` of the page.
+
+    `deviations` are drawn as lines above and below.
+    """
+
+    form: Literal["bar", "dot", "diamond", "line"]
+    tone: int
+    values: Sequence[float | None]
+    deviations: Sequence[float | None] = ()
+
+
+def draw_series(words: Words, labels: Sequence[str], series: Sequence[Series], *, top: float | None = None) -> str:
+    """A chart of `series` over labelled places; the axis ends at `top`, by default a little above all of them."""
+    with _drawing(words) as (axes, finished):
+        for one in series:
+            _draw(axes, one)
+        many = len(labels) > 8
+        axes.set_xticks(
+            range(len(labels)), [_label(text) for text in labels], rotation=35 if many and _are_long(labels) else 0
+        )
+        axes.set_xlim(-0.6, max(len(labels) - 0.4, 0.6))
+        axes.set_ylim(0, top)
+    return finished[0]
+
+
+def draw_heat_map(words: Words, cells: Sequence[Sequence[float | None]]) -> str:
+    """Rows of percentages as a square of cells, darker for more, each with its number."""
+    size = len(cells)
+    with _drawing(words, width=3.6, height=3.3) as (axes, finished):
+        axes.grid(visible=False)
+        for row, values in enumerate(cells):
+            for column, value in enumerate(values):
+                heat = _MOST_HEAT * (value or 0) / 100
+                axes.bar(column, 0.96, 0.96, row - 0.48, color=_HEAT, alpha=heat, linewidth=0)
+                text = "-" if value is None else f"{value:.0f}"
+                axes.text(column, row, text, ha="center", va="center", fontsize=11)
+        places = range(size)
+        axes.set_xticks(places, [str(place + 1) for place in places])
+        axes.set_yticks(places, [str(place + 1) for place in places])
+        axes.set_xlim(-0.52, size - 0.48)
+        axes.set_ylim(size - 0.48, -0.52)
+        axes.set_aspect("equal")
+        axes.spines[["left", "bottom"]].set_visible(False)
+    return finished[0]
+
+
+@contextmanager
+def _drawing(words: Words, width: float = _WIDTH, height: float = _HEIGHT) -> Iterator[tuple[Axes, list[str]]]:
+    """Axes to draw on; afterwards the list holds the SVG."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ExportError(f"charts need matplotlib, which cannot be imported ({error}); {INSTALL}") from error
+    finished: list[str] = []
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        figure.patch.set_visible(False)
+        axes = figure.add_subplot()
+        axes.patch.set_visible(False)
+        axes.set_xlabel(words.across)
+        axes.set_ylabel(words.up)
+        yield axes, finished
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    finished.append(
+        adapt_svg(file.getvalue(), words.name, title=words.title, description=words.description, colours=_COLOURS)
+    )
+
+
+def _draw(axes: Axes, series: Series) -> None:
+    tone = _TONES[series.tone - 1]
+    there = [(place, value) for place, value in enumerate(series.values) if value is not None]
+    places, values = [place for place, _ in there], [value for _, value in there]
+    if series.form == "bar":
+        axes.bar(places, values, _BAR, color=tone, linewidth=0)
+    else:
+        axes.plot(places, values, color=tone, clip_on=False, **_LOOKS[series.form])
+    for place, deviation in enumerate(series.deviations):
+        value = series.values[place]
+        if value is not None and deviation is not None:
+            axes.vlines(place, max(value - deviation, 0), value + deviation, color=_INK, linewidth=1.2)
+
+
+def _are_long(labels: Sequence[str]) -> bool:
+    return max(map(len, labels)) > 4
+
+
+def _label(text: str) -> str:
+    # ASCII, since a letter that the font does not have would be a warning.
+    return printable(text, _LONGEST_LABEL).encode("ascii", "backslashreplace").decode("ascii")

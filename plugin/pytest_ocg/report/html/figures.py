@@ -1,0 +1,166 @@
+"""The figures of the HTML report: a chart each, how to read it, and its numbers as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_ocg.analysis.order_bias import OrderBias
+from pytest_ocg.analysis.paper_figures import ComposedLists, figure3, figure4
+from pytest_ocg.analysis.spread_tables import Spread, table2, table3
+from pytest_ocg.inputs.published import load_published
+from pytest_ocg.report.grids import TITLES, Grid, spread_grid, text_grid
+from pytest_ocg.report.html.charts import Series, Words, draw_heat_map, draw_series
+from pytest_ocg.report.html.history import Point
+from pytest_ocg.report.markup import number
+
+Line = tuple[Sequence[str], Mapping[str, Spread], Mapping[str, Spread]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An entry of a legend: the form and tone of the marks, and what they are."""
+
+    form: str
+    tone: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart as SVG with its title, what its marks are, and the same numbers as a table."""
+
+    title: str
+    svg: str
+    legend: Sequence[Mark]
+    grid: Grid
+
+
+def pattern_figure(results: Mapping[str, Any]) -> Figure | None:
+    """Coverage by the part-of-speech pattern asked for, None without any."""
+    lines = table2(results["rows"], load_published(), shots=results["selection"]["shots"])
+    spreads = [((line.pattern,), line.spreads, line.published) for line in lines]
+    return _spread_figure("patterns", "By part-of-speech pattern asked for", ("pattern",), spreads)
+
+
+def template_figure(results: Mapping[str, Any]) -> Figure | None:
+    """Coverage by template and condition, None without any."""
+    lines = table3(results["rows"], load_published(), shots=results["selection"]["shots"])
+    spreads = [((str(line.template), line.condition), line.spreads, line.published) for line in lines]
+    return _spread_figure("templates", "By template", ("template", "condition"), spreads)
+
+
+def heat_map_figure(bias: OrderBias, name: str) -> Figure:
+    """Where the concept asked for at each place stands in the replies of one model."""
+    shares = [
+        [100 * count / sum(counts) if sum(counts) else None for count in counts] for counts in bias.as_scored.heat_map
+    ]
+    title = f"{bias.model} {bias.condition} {bias.shots}-shot"
+    kept = [row[place] for place, row in enumerate(shares)]
+    description = f"On the diagonal, where the order asked for is kept, from first to last: {_listed(kept)} percent."
+    places = [str(place + 1) for place in range(bias.concepts)]
+    rows = [[place, *map(number, row)] for place, row in zip(places, shares, strict=True)]
+    return Figure(
+        title,
+        draw_heat_map(Words(name, f"{title}: heat map", description, "place in the reply", "place asked for"), shares),
+        (),
+        text_grid("In percent of the place asked for", ["asked at", *(f"at {place}" for place in places)], rows),
+    )
+
+
+def composed_figures(composed: ComposedLists) -> tuple[Figure, Figure]:
+    """Figures 3 and 4: by how many models ordered lists were composed, and how many orders of a set."""
+    bars, columns = figure3(composed), figure4(composed)
+    labels = [str(bar.models) for bar in bars]
+    cumulative = [bar.cumulative_share for bar in bars]
+    title = "Ordered lists by how many models composed them (Figure 3)"
+    description = (
+        f"In percent of {len(composed.by_list):,} lists, from no model to all: {_listed([b.share for b in bars])}."
+    )
+    third = Figure(
+        title,
+        draw_series(
+            Words("figure3", title, description, "models", "percent of lists"),
+            labels,
+            [Series("bar", 1, [bar.share for bar in bars]), Series("line", 2, cumulative)],
+            top=100,
+        ),
+        (Mark("bar", 1, "composed by exactly so many models"), Mark("line", 2, "by at most so many")),
+        text_grid(
+            "Ordered lists",
+            ["models", "lists", "percent", "at most, percent"],
+            [[str(b.models), f"{b.lists:,}", number(b.share), number(b.cumulative_share)] for b in bars],
+        ),
+    )
+    title = "Orders of a set that so many models composed (Figure 4)"
+    means = [column.mean for column in columns]
+    description = f"Mean over concept sets, from one model to all: {_listed(means)} orders."
+    fourth = Figure(
+        title,
+        draw_series(
+            Words("figure4", title, description, "at least so many models", "orders of a set"),
+            [str(column.models) for column in columns],
+            [Series("bar", 1, means)],
+        ),
+        (Mark("bar", 1, "mean number of orders of a set"),),
+        text_grid(
+            "Concept sets by how many of their orders at least so many models composed",
+            ["models", "mean", *map(str, range(max((len(column.sets) for column in columns), default=0)))],
+            [[str(c.models), number(c.mean), *(f"{sets:,}" for sets in c.sets)] for c in columns],
+        ),
+    )
+    return third, fourth
+
+
+def history_figure(points: Sequence[Point], name: str) -> Figure:
+    """Coverage and gate over the runs of one row; what was run otherwise is in the table and not in the chart."""
+    like = [point for point in points if not point.differs]
+    title = f"{points[0].model} {points[0].condition} {points[0].shots}-shot"
+    shown = ("coverage_ordered", "coverage_unordered")
+    values = {metric: [point.values.get(metric) for point in like] for metric in shown}
+    description = f"{TITLES[shown[0]]}, oldest run first: {_listed(values[shown[0]])} percent."
+    rows = [
+        [
+            point.started,
+            point.verdict.status.upper().replace("_", " ") if point.verdict else "-",
+            *(number(point.values.get(metric)) for metric in (*shown, "ordered_rate")),
+            f"not comparable: {', '.join(point.differs)}" if point.differs else "",
+        ]
+        for point in points
+    ]
+    return Figure(
+        title,
+        draw_series(
+            Words(name, f"{title}: runs", description, "run", "percent"),
+            [point.started[:10] for point in like],
+            [Series("line", tone, values[metric]) for tone, metric in enumerate(shown, 1)],
+            top=100,
+        ),
+        [Mark("line", tone, TITLES[metric]) for tone, metric in enumerate(shown, 1)],
+        text_grid("Runs", ["run", "gate", *(TITLES[metric] for metric in (*shown, "ordered_rate")), "note"], rows, 2),
+    )
+
+
+def _spread_figure(name: str, title: str, keys: Sequence[str], lines: Sequence[Line]) -> Figure | None:
+    if not lines:
+        return None
+    ours = [spreads["coverage_ordered"] for _, spreads, _ in lines]
+    paper = [published["coverage_ordered"].mean if published else None for _, _, published in lines]
+    means = [spread.mean for spread in ours]
+    series = [
+        Series("bar", 1, means, [spread.deviation for spread in ours]),
+        Series("dot", 2, [spreads["coverage_unordered"].mean for _, spreads, _ in lines]),
+    ]
+    legend = [Mark("bar", 1, TITLES["coverage_ordered"]), Mark("dot", 2, TITLES["coverage_unordered"])]
+    if any(value is not None for value in paper):
+        series.append(Series("diamond", 3, paper))
+        legend.append(Mark("diamond", 3, f"{TITLES['coverage_ordered']}, mean of the paper's models"))
+    labels = [" ".join(about) for about, _, _ in lines]
+    told = ", ".join(f"{label} {number(mean)}" for label, mean in zip(labels, means, strict=True))
+    words = Words(name, title, f"{TITLES['coverage_ordered']} in percent: {told}.", " and ".join(keys), "percent")
+    return Figure(title, draw_series(words, labels, series, top=100), legend, spread_grid(title, keys, lines))
+
+
+def _listed(values: Sequence[float | None]) -> str:
+    return ", ".join(number(value, ".1f") for value in values)

@@ -1,0 +1,82 @@
+"""The replies of a run packed for the page that shows them: each text once, the cases as columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pytest_ocg.run.judging.coverage import pack_positions
+
+OUTCOMES = ("hit", "miss", "error")
+MAX_TEXT_BYTES = 3_500_000
+
+_LENGTHS = (8000, 4000, 2000, 1000, 500, 300, 200, 150, 100)
+
+
+class _Numbered:
+    """The numbers of things in the order they come, the same thing twice under the same number."""
+
+    def __init__(self) -> None:
+        self.things: dict[Any, int] = {}
+
+    def __call__(self, thing: Any) -> int:
+        return self.things.setdefault(thing, len(self.things))
+
+
+def pack_replies(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The plain data of the reply browser.
+
+    `texts` are the different replies, or for a case without one what went wrong; where they would be over
+    MAX_TEXT_BYTES together, each is cut to `longest` characters, which otherwise is None. `asked` are patterns and
+    concepts in the order asked for. In `columns`, `found` has the offsets of each concept in UTF-16 units, packed as
+    `coverage.pack_positions` does, and `break` which concept breaks the order, -1 for none.
+    """
+    runs, asked, texts = _Numbered(), _Numbered(), _Numbered()
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("run", "template", "asked", "outcome", "text", "found", "break")
+    }
+    for record in records:
+        is_error = record["outcome"] == "error"
+        text = f"{record['error']}: {record['detail']}" if is_error else record["reply"]
+        concepts, order_break = tuple(record["concepts"]), record.get("order_break")
+        columns["run"].append(runs((record["model"], record["condition"], record["shots"])))
+        columns["template"].append(record["template"])
+        columns["asked"].append(asked((record["pattern"], concepts)))
+        columns["outcome"].append(OUTCOMES.index(record["outcome"]))
+        columns["text"].append(texts(text))
+        columns["found"].append("" if is_error else pack_positions(_units(text, record["positions"])))
+        columns["break"].append(concepts.index(order_break) if order_break in concepts else -1)
+    longest = _longest(texts.things)
+    return {
+        "runs": list(runs.things),
+        "asked": list(asked.things),
+        "texts": [text[:longest] for text in texts.things],
+        "longest": longest,
+        "columns": columns,
+    }
+
+
+def script_json(data: Any) -> str:
+    """The data as JSON that can stand in a `script` element: in ASCII, and nothing in it ends or opens a tag."""
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _longest(texts: Iterable[str]) -> int | None:
+    sizes = [(len(text), len(json.dumps(text))) for text in texts]
+    if sum(size for _, size in sizes) <= MAX_TEXT_BYTES:
+        return None
+    for longest in _LENGTHS:
+        if sum(size * min(1, longest / length) for length, size in sizes if length) <= MAX_TEXT_BYTES:
+            return longest
+    return _LENGTHS[-1]
+
+
+def _units(text: str, positions: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Offsets in characters as a browser counts them: what lies beyond U+FFFF counts twice."""
+    if text.isascii() or max(text) <= "\uffff":
+        return tuple(map(tuple, positions))
+    return tuple(
+        tuple(offset + sum(character > "\uffff" for character in text[:offset]) for offset in offsets)
+        for offsets in positions
+    )

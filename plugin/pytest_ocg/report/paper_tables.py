@@ -1,0 +1,151 @@
+"""The paper's tables and figures from any results, as lines for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_ocg.analysis.model_tables import ModelLine, ReasoningGain, Values
+from pytest_ocg.analysis.paper_figures import Bar, OrdersOfSets
+from pytest_ocg.analysis.spread_tables import SPREAD_METRICS, PatternLine, Spread, TemplateLine
+from pytest_ocg.report.grids import Grid, spread_text, text_grid
+from pytest_ocg.report.markup import code, number, plain, table
+from pytest_ocg.report.summary_table import COLUMNS, render_grid
+from pytest_ocg.run.record import printable
+
+PAPER_METRICS = tuple(name for name in COLUMNS if name != "distinct2_pooled")
+"""The metrics that the paper has a column for, in its order."""
+
+_LONGEST_LINE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTables:
+    """What results have of the paper's tables and figures; `missing` says which run would give the rest.
+
+    `models` are those that the figures are over.
+    """
+
+    table1: tuple[ModelLine, ...]
+    table2: tuple[PatternLine, ...]
+    table3: tuple[TemplateLine, ...]
+    table4: tuple[ModelLine, ...]
+    table7: tuple[ModelLine, ...]
+    reasoning_gains: tuple[ReasoningGain, ...]
+    models: tuple[str, ...]
+    figure3: tuple[Bar, ...]
+    figure4: tuple[OrdersOfSets, ...]
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def render_tables(tables: PaperTables) -> list[str]:
+    """Each table under its caption, then what is missing and the notes; no control characters."""
+    lines: list[str] = []
+    for grid in _grids(tables):
+        rows = [[printable(cell.text) for cell in row] for row in grid.rows]
+        lines += [grid.caption, "", *render_grid(grid.titles, rows, left=grid.left), ""]
+    return [*lines, *(printable(line, _LONGEST_LINE) for line in (*tables.missing, *tables.notes))]
+
+
+def render_tables_markdown(tables: PaperTables) -> str:
+    """The same; no text out of the results is read as markup."""
+    lines = ["## Ordered CommonGen: the paper's tables", ""]
+    for grid in _grids(tables):
+        titles = [title.replace("\n", " ") for title in grid.titles]
+        rows = [
+            [plain(cell.text) if column < grid.left else cell.text for column, cell in enumerate(row)]
+            for row in grid.rows
+        ]
+        lines += [f"### {grid.caption}", "", *table(titles, rows, left=grid.left)]
+    lines += [f"- {code(line, _LONGEST_LINE)}" for line in (*tables.missing, *tables.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def _grids(tables: PaperTables) -> Iterator[Grid]:
+    patterns = [((line.pattern,), line.spreads, line.published) for line in tables.table2]
+    templates = [((str(line.template), line.condition), line.spreads, line.published) for line in tables.table3]
+    deviation = "mean ± standard deviation over models"
+    grids = (
+        _models_grid("Table 1: zero-shot; delta: ordered minus original", tables.table1),
+        _spreads_grid(f"Table 2: by part-of-speech pattern; {deviation}", ("pattern",), patterns),
+        _spreads_grid(f"Table 3: by template and condition; {deviation}", ("template", "condition"), templates),
+        _models_grid("Table 4: one-shot; delta: one-shot minus zero-shot", tables.table4),
+        _models_grid("Table 7: template 0 alone; delta: ordered minus original", tables.table7),
+        _gains_grid(tables.reasoning_gains),
+        _lists_grid(tables.figure3, len(tables.models)),
+        _orders_grid(tables.figure4),
+    )
+    return (grid for grid in grids if grid.rows)
+
+
+def _models_grid(caption: str, lines: Sequence[ModelLine]) -> Grid:
+    names = _measured(cells for line in lines for cells in (line.values, line.published))
+    rows = [
+        [*about, *_cells(cells, names, form)]
+        for line in lines
+        for about, cells, form in (
+            ((line.model, ""), line.values, ".2f"),
+            (("", "delta"), line.deltas, "+.2f"),
+            ((line.published_as or "", "paper"), line.published, ".2f"),
+            (("", "delta"), line.published_deltas, "+.2f"),
+        )
+        if cells
+    ]
+    return text_grid(caption, ["model", "", *(COLUMNS[name] for name in names)], rows, 2)
+
+
+def _gains_grid(gains: Sequence[ReasoningGain]) -> Grid:
+    names = _measured(cells for gain in gains for cells in (gain.gains, gain.published))
+    rows = [
+        [*about, *_cells(cells, names, "+.2f")]
+        for gain in gains
+        for about, cells in (((f"{gain.model} - {gain.base}", ""), gain.gains), (("", "paper"), gain.published))
+    ]
+    caption = "Table 7: what reasoning adds, a model minus its base"
+    return text_grid(caption, ["models", "", *(COLUMNS[name] for name in names)], rows, 2)
+
+
+def _spreads_grid(
+    caption: str, keys: Sequence[str], lines: Sequence[tuple[Sequence[str], Mapping[str, Spread], Mapping[str, Spread]]]
+) -> Grid:
+    rows = [
+        [
+            *about,
+            f"{whose}n = {max(spread.models for spread in spreads.values())}",
+            *(spread_text(spreads[name]) for name in SPREAD_METRICS),
+        ]
+        for told, ours, paper in lines
+        for about, whose, spreads in ((told, "", ours), ([""] * len(keys), "paper, ", paper))
+        if spreads
+    ]
+    titles = [*keys, "models", *(COLUMNS[name] for name in SPREAD_METRICS)]
+    return text_grid(caption, titles, rows, len(keys) + 1)
+
+
+def _lists_grid(bars: Sequence[Bar], models: int) -> Grid:
+    return text_grid(
+        f"Figure 3: ordered lists by how many of {models} models composed them",
+        ["models", "lists", "percent", "at most,\npercent"],
+        [[str(bar.models), f"{bar.lists:,}", number(bar.share), number(bar.cumulative_share)] for bar in bars],
+    )
+
+
+def _orders_grid(columns: Sequence[OrdersOfSets]) -> Grid:
+    """A row for each number of orders, since there are 25 of them and seldom as many models."""
+    orders = range(max((len(column.sets) for column in columns), default=0))
+    means = [["mean", *(number(column.mean) for column in columns)]] if columns else []
+    return text_grid(
+        "Figure 4: concept sets by how many of their orders at least so many models composed",
+        ["orders", *(str(column.models) for column in columns)],
+        [*means, *([str(count), *(f"{column.sets[count]:,}" for column in columns)] for count in orders)],
+    )
+
+
+def _measured(cells: Iterable[Values]) -> list[str]:
+    there = {name for values in cells for name, value in values.items() if value is not None}
+    return [name for name in PAPER_METRICS if name in there]
+
+
+def _cells(values: Values, names: Sequence[str], form: str) -> Iterator[str]:
+    return (number(values.get(name), form) for name in names)

@@ -1,0 +1,206 @@
+"""Replies, analysed texts and scores that need not be made again."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import platformdirs
+
+from pytest_ocg.backends.base import Generation
+from pytest_ocg.errors import CacheError
+from pytest_ocg.run.cache.database import CacheFile, matching_rows
+from pytest_ocg.run.cache.keys import canonical_json, provenance_id, text_digest
+from pytest_ocg.run.cache.payload import compressed, decompressed, generation_from, payload_of
+from pytest_ocg.run.cache.upkeep import ModelUsage, forget, usage
+
+FILE_NAME = "replies.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A remembered reply and the id of the provenance it was made under."""
+
+    generation: Generation
+    made_by: str
+
+
+def default_cache_directory() -> Path:
+    """The folder of this user's cache where no other is given."""
+    return platformdirs.user_cache_path("pytest-ocg", appauthor=False)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=2)
+
+
+class Cache:
+    """What earlier runs made, shared by all processes of this machine; one connection a process.
+
+    Every method raises CacheError where the file cannot be used: disk full, locked for a minute, out of reach. A
+    damaged file is set aside, never deleted, and said through `notice`; work goes on with a new one.
+    """
+
+    def __init__(self, file: CacheFile) -> None:
+        self.file = file
+
+    @classmethod
+    def open(cls, directory: Path, notice: Callable[[str], None] = _warn) -> Cache:
+        """The cache in `directory`, both made where they are missing."""
+        return cls(CacheFile(directory / FILE_NAME, notice))
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """Where the database lies."""
+        return self.file.path
+
+    def replies(self, keys: Sequence[str]) -> dict[str, Stored]:
+        """The remembered reply of each key that has one."""
+        query = "SELECT key, made_by, payload FROM replies CROSS JOIN makings ON makings.id = making WHERE key IN"
+
+        def read(connection: sqlite3.Connection) -> dict[str, Stored]:
+            rows = matching_rows(connection, query, (), sorted(keys))  # the order they lie in: half the time
+            return {key: Stored(generation_from(payload), made_by) for key, made_by, payload in rows}
+
+        return self.file.read(read)
+
+    def has_replies(self, keys: Sequence[str]) -> bool:
+        """Whether every key has a remembered reply."""
+        different = sorted(set(keys))
+        query = "SELECT 1 FROM replies WHERE key IN"
+        return self.file.read(
+            lambda connection: sum(1 for _ in matching_rows(connection, query, (), different)) == len(different)
+        )
+
+    def add_replies(
+        self,
+        batch: Sequence[tuple[str, Generation]],
+        *,
+        model: str,
+        provenance: Mapping[str, Any],
+        replace: bool = False,
+    ) -> str:
+        """The id of `provenance`, once all replies of the batch are stored; on an error none of them is.
+
+        Generations without a reply are left out. A key that has a reply keeps it unless `replace`.
+        """
+        written = canonical_json(dict(provenance))
+        made_by, now = provenance_id(written), int(time.time())
+        payloads = [(key, payload_of(generation)) for key, generation in batch if generation.error is None]
+        verb = "REPLACE" if replace else "IGNORE"
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR IGNORE INTO makings (model, made_by, provenance) VALUES (?, ?, ?)", (model, made_by, written)
+            )
+            [making] = connection.execute(
+                "SELECT id FROM makings WHERE model = ? AND made_by = ?", (model, made_by)
+            ).fetchone()
+            connection.executemany(
+                f"INSERT OR {verb} INTO replies (key, making, stored_seconds, payload) VALUES (?, ?, ?, ?)",
+                [(key, making, now, payload) for key, payload in payloads],
+            )
+
+        self.file.write(write)
+        return made_by
+
+    def provenance(self, made_by: str) -> dict[str, Any]:
+        """How the replies with this id were made: what was given to `add_replies`, back from JSON."""
+        query = "SELECT provenance FROM makings WHERE made_by = ? LIMIT 1"
+        row = self.file.read(lambda connection: connection.execute(query, (made_by,)).fetchone())
+        if row is None:
+            raise CacheError(
+                f"{self.path}: no reply was made by {made_by!r}; it was pruned or is of another cache: "
+                "run again, or pass the --ocg-cache it was made in"
+            )
+        found: dict[str, Any] = json.loads(row[0])
+        return found
+
+    def analyses(self, signature: str, texts: Sequence[str]) -> dict[str, str]:
+        """The packed analysis, made under `signature`, of each text that has one."""
+        by_digest = {text_digest(text): text for text in texts}
+        query = (
+            "SELECT digest, packed FROM analyses "
+            "WHERE signature = (SELECT id FROM signatures WHERE name = ?) AND digest IN"
+        )
+
+        def read(connection: sqlite3.Connection) -> dict[str, str]:
+            rows = matching_rows(connection, query, (signature,), list(by_digest))
+            return {by_digest[digest]: decompressed(packed) for digest, packed in rows}
+
+        return self.file.read(read)
+
+    def add_analyses(self, signature: str, analyses: Mapping[str, str]) -> None:
+        """Remember the packed analysis of each text, all or none."""
+        self._add_signed(
+            "INSERT OR IGNORE INTO analyses (signature, digest, packed) VALUES (?, ?, ?)",
+            signature,
+            [(text_digest(text), compressed(packed)) for text, packed in analyses.items()],
+        )
+
+    def scores(self, scorer: str, keys: Sequence[str]) -> dict[str, float]:
+        """The score by `scorer` (its signature) of each key that has one."""
+        by_digest = {text_digest(key): key for key in keys}
+        query = (
+            "SELECT digest, score FROM scores "
+            "WHERE signature = (SELECT id FROM signatures WHERE name = ?) AND digest IN"
+        )
+
+        def read(connection: sqlite3.Connection) -> dict[str, float]:
+            rows = matching_rows(connection, query, (scorer,), list(by_digest))
+            return {by_digest[digest]: score for digest, score in rows}
+
+        return self.file.read(read)
+
+    def add_scores(self, scorer: str, scores: Mapping[str, float]) -> None:
+        """Remember the score of each key, all or none; raises CacheError for one that is not a number."""
+        for key, score in scores.items():
+            if math.isnan(score):
+                raise CacheError(f"{self.path}: {scorer!r} scored {key!r} as {score!r}; leave out what has no score")
+        self._add_signed(
+            "INSERT OR IGNORE INTO scores (signature, digest, score) VALUES (?, ?, ?)",
+            scorer,
+            [(text_digest(key), float(score)) for key, score in scores.items()],
+        )
+
+    def usage(self, model: str | None = None, before: datetime | None = None) -> list[ModelUsage]:
+        """What is remembered, a model a row, sorted by name; with arguments, what `prune` would delete."""
+        return self.file.read(lambda connection: usage(connection, model, before))
+
+    def prune(self, model: str | None, before: datetime | None) -> int:
+        """How many replies were deleted: those of `model` (None: of any), stored before `before` (None: ever; UTC).
+
+        Provenances and analyses that no reply is left for go with them, and the space is given back to the disk.
+        """
+        deleted = self.file.write(lambda connection: forget(connection, model, before))
+        self.file.shrink()
+        return deleted
+
+    def close(self) -> None:
+        """Give the file back; closing twice does nothing."""
+        self.file.close()
+
+    def _add_signed(self, insert: str, name: str, rows: Sequence[tuple[bytes, bytes | float]]) -> None:
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("INSERT OR IGNORE INTO signatures (name) VALUES (?)", (name,))
+            [signature] = connection.execute("SELECT id FROM signatures WHERE name = ?", (name,)).fetchone()
+            connection.executemany(insert, [(signature, *row) for row in rows])
+
+        self.file.write(write)

@@ -1,0 +1,130 @@
+"""The cache's SQLite file: its tables, how it is made, and how it is told from a damaged one."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_ocg.errors import CacheError
+from pytest_ocg.run.cache.errors import BUSY_SECONDS, Damaged, is_damage, is_locked
+
+Result = TypeVar("Result")
+
+APPLICATION_ID = 0x4F434731
+SCHEMA_VERSION = 1
+# A check reads the whole file, about a gigabyte a second; damage in a larger one is noticed when it is read.
+CHECKED_BYTES = 256 * 1024 * 1024
+_TABLES = {
+    "makings": "(id INTEGER PRIMARY KEY, model TEXT NOT NULL, made_by TEXT NOT NULL, provenance TEXT NOT NULL, "
+    "UNIQUE (model, made_by))",
+    "replies": "(key TEXT PRIMARY KEY, making INTEGER NOT NULL, stored_seconds INTEGER NOT NULL, "
+    "payload TEXT NOT NULL) WITHOUT ROWID",
+    "signatures": "(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    "analyses": "(signature INTEGER NOT NULL, digest BLOB NOT NULL, packed BLOB NOT NULL, "
+    "PRIMARY KEY (signature, digest))",
+    "scores": "(signature INTEGER NOT NULL, digest BLOB NOT NULL, score REAL NOT NULL, "
+    "PRIMARY KEY (signature, digest)) WITHOUT ROWID",
+}
+
+
+def patiently(attempt: Callable[[], Result]) -> Result:
+    """What `attempt` returns, tried again while the file is locked: not every such error waits for SQLite's timeout."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return attempt()
+        except sqlite3.OperationalError as error:
+            if not is_locked(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def sound_connection(path: Path) -> sqlite3.Connection | None:
+    """A connection to a sound cache, None where there is nothing yet; raises Damaged."""
+    if size_bytes(path) == 0:
+        if size_bytes(path.with_name(path.name + "-wal")) > 0:
+            raise Damaged("it is empty or missing and its -wal is there")
+        return None
+    try:
+        connection = _connect(path)
+        with _closed_on_error(connection):
+            _check(connection, path)
+            _share(connection, path)
+        return connection
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            raise Damaged(str(error)) from error
+        raise
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    [application] = connection.execute("PRAGMA application_id").fetchone()
+    [version] = connection.execute("PRAGMA user_version").fetchone()
+    tables = {name for [name] in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables:
+        raise Damaged("it holds no tables, as a copy without its -wal may")
+    if application != APPLICATION_ID:
+        raise Damaged(f"it is a database of another program, application id {application!r}")
+    if version != SCHEMA_VERSION:
+        raise Damaged(f"its schema version is {version!r}, this release reads {SCHEMA_VERSION!r}")
+    if missing := sorted(_TABLES.keys() - tables):
+        raise Damaged(f"it lacks the table {missing[0]!r}")
+    if path.stat().st_size <= CHECKED_BYTES:
+        [found] = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise Damaged(" ".join(found.split()))
+
+
+def created(path: Path) -> sqlite3.Connection:
+    """A connection to the cache just made at `path`, where there was none."""
+    connection = _connect(path)
+    with _closed_on_error(connection):
+        _share(connection, path)
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            for table, columns in _TABLES.items():
+                connection.execute(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        # So that a copy of the main file alone is a cache too.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return connection
+
+
+def _share(connection: sqlite3.Connection, path: Path) -> None:
+    [mode] = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise CacheError(
+            f"{path}: the file system does not let processes share memory (journal mode {mode!r} in place of 'wal'); "
+            "pass --ocg-cache DIR with a folder on a local disk"
+        )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    with _closed_on_error(connection):
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA cache_size = -16000")
+    return connection
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+def size_bytes(path: Path) -> int:
+    """The size of a file, 0 where there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

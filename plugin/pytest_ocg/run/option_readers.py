@@ -1,0 +1,124 @@
+"""How the text of an option becomes a value; each function raises ValueError saying what it wants."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+TEMPLATE_IDS = tuple(range(6))
+
+
+@dataclass(frozen=True, slots=True)
+class SetSample:
+    """How many concept sets to take, and the seed that picks them."""
+
+    number: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Which part of a run is meant, counted from 1, and how many parts there are."""
+
+    index: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+
+def choice(*allowed: str) -> Callable[[str], str]:
+    """A reader of one of the allowed words."""
+
+    def read(text: str) -> str:
+        if text not in allowed:
+            near = difflib.get_close_matches(text, allowed, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{text!r} is not one of {', '.join(allowed)}{hint}")
+        return text
+
+    return read
+
+
+def number(low: int, high: int) -> Callable[[str], int]:
+    """A reader of a whole number from low to high."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is not a whole number") from None
+        if not low <= value <= high:
+            raise ValueError(f"{value} is outside {low} to {high}")
+        return value
+
+    return read
+
+
+def flag(text: str) -> bool:
+    """True or false in the words that pytest's own ini flags accept."""
+    word = text.strip().lower()
+    if word in ("true", "1", "yes", "on"):
+        return True
+    if word in ("false", "0", "no", "off", ""):
+        return False
+    raise ValueError(f"{text!r} is neither true nor false")
+
+
+def set_sample(text: str) -> SetSample:
+    """`N` or `N:SEED`."""
+    count, _, seed = text.partition(":")
+    try:
+        return SetSample(number(1, 10_000_000)(count), number(0, 2**32 - 1)(seed) if seed else 0)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not N or N:SEED, such as 12 or 12:7 ({error})") from None
+
+
+def shard(text: str) -> Shard:
+    """`I/N`, with I from 1 to N."""
+    index, _, count = text.partition("/")
+    try:
+        whole = number(1, 10_000)(count)
+        return Shard(number(1, whole)(index), whole)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not I/N with I from 1 to N, such as 2/3 ({error})") from None
+
+
+def template_ids(text: str) -> tuple[int, ...]:
+    """A list of template ids, sorted, each once."""
+    ids = []
+    for part in text.split(","):
+        try:
+            ids.append(number(TEMPLATE_IDS[0], TEMPLATE_IDS[-1])(part.strip()))
+        except ValueError as error:
+            raise ValueError(f"{text!r} is not a list of template ids such as 0,3 ({error})") from None
+    return tuple(sorted(set(ids)))
+
+
+def conditions(text: str) -> tuple[str, ...]:
+    """The conditions to run."""
+    return ("ordered", "original") if choice("ordered", "original", "both")(text) == "both" else (text,)
+
+
+def matcher(text: str) -> str:
+    """A matcher's name."""
+    from pytest_ocg.run.judging.coverage import MATCHERS  # not needed where the plugin is installed but not used
+
+    return choice(*MATCHERS)(text)
+
+
+def batch_size(text: str) -> int | None:
+    """A number of prompts, or None for `auto`."""
+    return None if text == "auto" else number(1, 100_000)(text)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """A list of words separated by commas, each once, in the order given."""
+    listed = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not listed:
+        raise ValueError(f"{text!r} names nothing")
+    return listed

@@ -1,0 +1,127 @@
+"""What a run will do, worked out from the options alone before anything is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from pytest_ocg.backends.base import GenerationSettings, Prompt
+from pytest_ocg.backends.huggingface.devices import automatic_device
+from pytest_ocg.errors import OptionError
+from pytest_ocg.inputs.cases import Case, expand_cases
+from pytest_ocg.inputs.concepts import ConceptSet, Dataset, load_dataset, sample_sets
+from pytest_ocg.inputs.models import HOSTED, OPENAI, ModelSpec, id_names, load_registry, resolve_model
+from pytest_ocg.inputs.prompts import Templates, build_prompt, load_templates
+from pytest_ocg.inputs.shards import Whole, cut_shard, whole_run
+from pytest_ocg.metrics import CHEAP_METRICS, choose_metrics
+from pytest_ocg.metrics.base import MetricFactory
+from pytest_ocg.session.options import Options
+
+DEFAULT_MAX_NEW_TOKENS = 128
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be run; `specs` is keyed by the name that stands in case ids, `metrics` are beyond the coverages.
+
+    `whole` is what the run is a shard of, None where it is no shard. `own_metrics` are those that hooks added.
+    """
+
+    options: Options
+    dataset: Dataset
+    sets: tuple[ConceptSet, ...]
+    templates: Templates
+    specs: Mapping[str, ModelSpec]
+    metrics: tuple[str, ...] = CHEAP_METRICS
+    whole: Whole | None = None
+    own_metrics: Mapping[str, MetricFactory] = field(default_factory=dict)
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """Every case of the run, in the same order in every process."""
+        return expand_cases(
+            list(self.specs),
+            self.sets,
+            conditions=self.options.conditions,
+            templates=self.options.templates,
+            shots=self.options.shots,
+        )
+
+    def prompt(self, case: Case) -> Prompt:
+        """What the case asks its model."""
+        return build_prompt(
+            self.templates, case.lemmas, template=case.template, condition=case.condition, shots=case.shots
+        )
+
+    def settings(self, model: str) -> GenerationSettings:
+        """How this model's replies are to be made: options first, then its registry entry, then the default."""
+        options, spec = self.options, self.specs[model]
+        return GenerationSettings(
+            max_new_tokens=options.max_new_tokens or spec.max_new_tokens or DEFAULT_MAX_NEW_TOKENS,
+            seed=options.seed,
+            batch_size=options.batch_size,
+            quantization=options.quantization or spec.quantization,
+            dtype=options.dtype,
+            device=options.device,
+            trust_remote_code=options.trust_remote_code,
+            allow_pickle=options.allow_pickle,
+            concurrency=options.concurrency,
+        )
+
+
+def make_plan(
+    options: Options, extra_models: Mapping[str, ModelSpec], own_metrics: Mapping[str, MetricFactory]
+) -> Plan:
+    """The plan for these options; `extra_models` adds to the shipped registry, `own_metrics` to the shipped metrics.
+
+    Raises OptionError, ConceptError, TemplateError, ModelError or MetricError, before anything is generated.
+    """
+    registry = {**load_registry(), **extra_models}
+    specs = [_spec(name, options, registry) for name in options.models]
+    dataset = load_dataset(options.concepts, revision=options.concepts_revision)
+    sample = options.sets
+    sets = dataset.sets if sample is None else sample_sets(dataset.sets, sample.number, sample.seed)
+    whole = None
+    if options.shard is not None:
+        whole = whole_run(sets, options.templates)
+        sets = cut_shard(sets, options.shard)
+        if not sets:
+            raise OptionError(
+                f"--ocg-shard {options.shard}: of {whole.sets} concept sets this shard has none; cut the run into "
+                f"{whole.sets} shards or fewer"
+            )
+    metrics = choose_metrics(options.metrics, has_gpu=automatic_device() == "cuda", own=tuple(own_metrics))
+    named = dict(zip(id_names(specs), specs, strict=True))
+    return Plan(options, dataset, sets, load_templates(), named, metrics, whole, own_metrics)
+
+
+def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> ModelSpec:
+    if options.backend == "replay":
+        known = registry.get(name) or registry.get(name.lower()) or ModelSpec(name, "replay", "")
+        return replace(known, backend="replay", source=str(options.outputs), revision=None)
+    if name.startswith("scripted:"):
+        return ModelSpec(name, "scripted", name.removeprefix("scripted:"))
+    is_served = options.base_url is not None or options.backend == OPENAI
+    if is_served and name not in registry and name.lower() not in registry:
+        spec = _served(name, registry)
+    else:
+        spec = resolve_model(name, registry)
+    if options.backend != "auto":
+        spec = replace(spec, backend=options.backend)
+    if not options.base_url or options.base_url == spec.base_url:
+        return spec
+    # The registry's key and price are those of the registry's server.
+    return replace(spec, backend="openai", base_url=options.base_url, key_variable=None, price=None)
+
+
+def _served(name: str, registry: Mapping[str, ModelSpec]) -> ModelSpec:
+    """The model a server knows by this name, which may be any, also a path that is none here.
+
+    What the registry knows of a hub id (reasoning tags, cap, the paper's name) holds behind a server too.
+    """
+    hosted = name.removeprefix(HOSTED)
+    for spec in registry.values():
+        if spec.source.casefold() == hosted.casefold():
+            return replace(spec, name=name, source=hosted)
+    return replace(resolve_model(f"{HOSTED}{hosted}", registry), name=name)

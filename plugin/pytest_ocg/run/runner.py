@@ -1,0 +1,154 @@
+"""Turns cases into judged records: from the cache where it can, else a whole batch from the backend."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_ocg.backends.base import Backend, Generation, GenerationStopped, Prompt, explained
+from pytest_ocg.errors import BackendError
+from pytest_ocg.inputs.cases import Batch, Case
+from pytest_ocg.run.cache.cache import Cache
+from pytest_ocg.run.cache.keys import generation_keys
+from pytest_ocg.run.judge import Judge
+from pytest_ocg.run.judging.coverage import contains_concept_list
+from pytest_ocg.run.plan import Plan
+from pytest_ocg.run.record import Outcome, Record
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRun:
+    """What running one batch took, for progress and provenance.
+
+    `provenances` holds, by id, each way of making replies that this runner has not told of before.
+    """
+
+    model: str
+    cases: int
+    generated: int
+    seconds: float
+    provenances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+class Runner:
+    """Runs batches, one model loaded at a time, and hands out the record of each case."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        batches: Sequence[Batch],
+        *,
+        identities: Mapping[str, Mapping[str, Any]],
+        cache: Cache,
+        open_backend: Callable[[str], Backend],
+        before_generating: Callable[[Batch, int], None],
+    ) -> None:
+        self._plan = plan
+        self._identities = identities
+        self._cache = cache
+        self._judge = Judge(cache, plan.options.matcher)
+        self._open_backend = open_backend
+        self._before_generating = before_generating
+        self._batch_of = {case.id: batch for batch in batches for case in batch.cases}
+        self._records: dict[str, Record] = {}
+        self._told: set[str] = set()
+        self._backend: Backend | None = None
+        self._model: str | None = None
+
+    def record(self, case: Case) -> tuple[Record, BatchRun | None]:
+        """The judged record of the case, and its batch's run if that had to be made now.
+
+        Raises BackendError, CacheError or MatcherError: nothing further can be judged.
+        """
+        ran = None
+        if case.id not in self._records:
+            ran = self._run(self._batch_of[case.id])
+        record = self._records[case.id]
+        if record.outcome is not Outcome.ERROR:  # an error is not in the cache: asked for again it must be the same
+            del self._records[case.id]
+        return record, ran
+
+    def close(self) -> None:
+        """Free the model; the cache belongs to the caller."""
+        if self._backend is not None:
+            self._backend.close()
+        self._backend = self._model = None
+
+    def _run(self, batch: Batch) -> BatchRun:
+        backend = self._backend_of(batch.model)
+        prompts = [self._plan.prompt(case) for case in batch.cases]
+        keys = generation_keys(self._identities[batch.model], prompts)
+        stored = {} if self._plan.options.refresh else self._cache.replies(keys)
+        missing = [place for place, key in enumerate(keys) if key not in stored]
+        seconds, made_by = 0.0, ""
+        generations = {key: entry.generation for key, entry in stored.items()}
+        if missing:
+            self._before_generating(batch, len(missing))
+            started = time.monotonic()
+            try:
+                with explained(batch.model):
+                    made = _generated(backend, batch.model, [prompts[place] for place in missing])
+            except GenerationStopped as stopped:
+                self._store(batch.model, backend, {keys[missing[at]]: made for at, made in stopped.made.items()})
+                raise
+            seconds = time.monotonic() - started
+            fresh = {keys[place]: generation for place, generation in zip(missing, made, strict=True)}
+            made_by = self._store(batch.model, backend, fresh)
+            generations.update(fresh)
+        sources = [stored[key].made_by if key in stored else made_by for key in keys]
+        self._keep(batch, [generations[key] for key in keys], sources, [key in stored for key in keys])
+        return BatchRun(batch.model, len(batch.cases), len(missing), seconds, self._news(sources))
+
+    def _store(self, model: str, backend: Backend, fresh: Mapping[str, Generation]) -> str:
+        """The id of how these replies were made, once they are in the cache."""
+        with explained(model):
+            provenance = backend.provenance()
+        return self._cache.add_replies(
+            list(fresh.items()), model=model, provenance=provenance, replace=self._plan.options.refresh
+        )
+
+    def _keep(
+        self, batch: Batch, generations: Sequence[Generation], sources: Sequence[str], cached: Sequence[bool]
+    ) -> None:
+        answered = [
+            (place, generation.text) for place, generation in enumerate(generations) if generation.text is not None
+        ]
+        coverages = self._judge.coverages(
+            [text for _, text in answered], [batch.cases[place].lemmas for place, _ in answered]
+        )
+        coverage_at = {place: coverage for (place, _), coverage in zip(answered, coverages, strict=True)}
+        for place, (case, generation) in enumerate(zip(batch.cases, generations, strict=True)):
+            is_echo = generation.text is not None and contains_concept_list(generation.text, case.lemmas)
+            self._records[case.id] = Record(
+                case, generation, coverage_at.get(place), is_echo, cached[place], sources[place]
+            )
+
+    def _news(self, sources: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+        news = sorted(set(sources) - self._told)
+        self._told.update(news)
+        return {entry: self._cache.provenance(entry) for entry in news}
+
+    def _backend_of(self, model: str) -> Backend:
+        if self._backend is None or self._model != model:
+            self.close()
+            self._backend = self._open_backend(model)
+            self._model = model
+        return self._backend
+
+
+def _generated(backend: Backend, model: str, prompts: Sequence[Prompt]) -> list[Generation]:
+    """What the backend makes of the prompts; raises BackendError where that is not a Generation for each."""
+    made = list(backend.generate(prompts))
+    if len(made) != len(prompts):
+        raise BackendError(
+            f"{model}: the backend gave {len(made)} generations for {len(prompts)} prompts; its generate must return "
+            "one for each prompt, in the same order"
+        )
+    strange = [one for one in made if not isinstance(one, Generation)]
+    if strange:
+        raise BackendError(
+            f"{model}: the backend gave {strange[0]!r} for a prompt; its generate must return Generations"
+        )
+    return made

@@ -1,0 +1,181 @@
+"""The state of one pytest session that runs the benchmark: what was asked, what was planned, what was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+from pytest_ocg.backends import open_backend
+from pytest_ocg.backends.base import Backend, explained, require_backend
+from pytest_ocg.backends.huggingface.loading import Loadable
+from pytest_ocg.errors import BackendError, ModelError, OcgError
+from pytest_ocg.gate.files import check_writable, thresholds_for
+from pytest_ocg.inputs.models import OPENAI, ModelSpec
+from pytest_ocg.inputs.prices import Forecast, estimated_tokens
+from pytest_ocg.metrics import open_model_metric
+from pytest_ocg.metrics.base import MetricFactory
+from pytest_ocg.metrics.context import ScoringContext
+from pytest_ocg.results.files import load_run
+from pytest_ocg.results.writing import check_output
+from pytest_ocg.run.cache.cache import Cache, default_cache_directory
+from pytest_ocg.run.cache.keys import generation_keys
+from pytest_ocg.run.declarations import DECLARATIONS
+from pytest_ocg.run.judging.words import require_analyser
+from pytest_ocg.run.plan import Plan, make_plan
+from pytest_ocg.session.options import Options
+
+
+@dataclass
+class Benchmark:
+    """Opened once in each process; under xdist the controller checks the models and workers are told the result.
+
+    `identities` and `batch_sizes` are keyed by the model name in case ids and filled by `check`.
+    """
+
+    config: pytest.Config
+    options: Options
+    notices: list[str] = field(default_factory=list)
+    identities: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    batch_sizes: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan; raises an OcgError where the options cannot be carried out."""
+        registered: dict[str, ModelSpec] = {}
+        for models in self.config.hook.pytest_ocg_models():
+            registered.update(models)
+        metrics: dict[str, MetricFactory] = {}
+        for found in self.config.hook.pytest_ocg_metrics():
+            metrics.update(found)
+        return make_plan(self.options, registered, metrics)
+
+    @cached_property
+    def planned_ids(self) -> frozenset[str]:
+        """The ids of all planned cases."""
+        return frozenset(case.id for case in self.plan.cases)
+
+    def notice(self, text: str) -> None:
+        """Keep something the user must hear of, once."""
+        if text not in self.notices:
+            self.notices.append(text)
+
+    def open_backend(self, model: str) -> Backend:
+        """A backend for the model, from whoever registered one for it, else the shipped one."""
+        spec, settings = self.plan.specs[model], self.plan.settings(model)
+        made = self.config.hook.pytest_ocg_make_backend(spec=spec, settings=settings)
+        return require_backend(made, model) if made is not None else open_backend(spec, settings, self.notice)
+
+    def open_cache(self) -> Cache:
+        """The reply cache; raises CacheError where its folder cannot be used."""
+        return Cache.open(self.options.cache or default_cache_directory(), self.notice)
+
+    @contextmanager
+    def scoring(self, progress: Callable[[str, int, int], None]) -> Iterator[ScoringContext]:
+        """What scoring models are opened with, while the cache that keeps their scores is open."""
+        options = self.options
+        with self.open_cache() as store:
+            yield ScoringContext(
+                store=store,
+                perplexity_model=options.perplexity_model,
+                bleurt_model=options.bleurt_model,
+                device=options.device,
+                batch_size=options.batch_size,
+                trust_remote_code=options.trust_remote_code,
+                allow_pickle=options.allow_pickle,
+                progress=progress,
+                notice=self.notice,
+            )
+
+    def forecasts(self, selected: Mapping[str, int]) -> Iterator[str]:
+        """What is about to be asked of each hosted model and what that costs at most, a line a model.
+
+        `selected` is the number of cases by model.
+        """
+        for model, number in selected.items():
+            spec = self.plan.specs[model]
+            if spec.backend == OPENAI:
+                lengths = [estimated_tokens(self.plan.prompt(case)) for case in self.plan.cases if case.model == model]
+                tokens = round(number * sum(lengths) / len(lengths))
+                yield Forecast(number, tokens, self.plan.settings(model).max_new_tokens).told(model, spec.price)
+
+    def check(self) -> None:
+        """Find out, before anything is generated, whether models can be had, replies judged and kept, results written.
+
+        Raises the OcgError of whatever cannot.
+        """
+        require_analyser()
+        check_output(self.options.output)
+        thresholds, will_write = self.options.thresholds, self.options.write_thresholds
+        if will_write:
+            check_writable(thresholds, self.plan.specs)
+        if self.options.gate != "off" and not (will_write and thresholds is not None and not thresholds.exists()):
+            thresholds_for(self.plan.specs, thresholds, rootdir=self.config.rootpath)
+        if self.options.baseline is not None:
+            load_run(self.options.baseline)
+        self.open_cache().close()
+        is_distributed = self.config.pluginmanager.has_plugin("ocg-distribution")
+        gpus = self.options.gpus_per_worker if is_distributed else None
+        for model in self.plan.specs:
+            with explained(model):
+                backend = self.open_backend(model)
+                self.identities[model] = self.identities.get(model) or backend.identity()
+                if isinstance(backend, Loadable):
+                    self._check_loading(model, backend, gpus)
+                self.batch_sizes[model] = backend.preferred_batch_size()
+                backend.close()
+        self._check_scoring()
+
+    def is_kept(self) -> bool:
+        """Whether the cache has every reply that is planned; False also where a model or the cache cannot be had."""
+        try:
+            with self.open_cache() as cache:
+                for model in self.plan.specs:
+                    with explained(model):
+                        backend = self.open_backend(model)
+                        self.identities[model] = backend.identity()
+                        backend.close()
+                    if not self._is_kept(model, cache):
+                        return False
+        except OcgError:
+            return False
+        return True
+
+    def _is_kept(self, model: str, cache: Cache) -> bool:
+        cases = [case for case in self.plan.cases if case.model == model]
+        steps = (cases[:1], cases)  # most often the first has none, and then the others need not be looked for
+        return not self.options.refresh and all(
+            cache.has_replies(generation_keys(self.identities[model], [self.plan.prompt(case) for case in some]))
+            for some in steps
+        )
+
+    def _check_scoring(self) -> None:
+        """Raise the OcgError of a scoring model that was asked for by name and cannot be had; none is loaded.
+
+        One that is only part of `all` costs no more than its own number.
+        """
+        usual = {declaration.field: declaration.default for declaration in DECLARATIONS}
+        models = {"pbleurt": "bleurt_model", "perplexity": "perplexity_model"}
+        asked = [
+            name
+            for name, option in models.items()
+            if name in self.plan.metrics
+            and (name in self.options.metrics or getattr(self.options, option) != usual[option])
+        ]
+        if asked:
+            with self.scoring(lambda label, done, total: None) as context:
+                for name in asked:
+                    open_model_metric(name, context).signature()
+
+    def _check_loading(self, model: str, backend: Loadable, gpus: int | None) -> None:
+        """Raise the error of a model that cannot be loaded, unless the cache has every reply that is planned."""
+        try:
+            backend.check_loading(gpus)
+        except (BackendError, ModelError):
+            with self.open_cache() as cache:
+                if not self._is_kept(model, cache):
+                    raise

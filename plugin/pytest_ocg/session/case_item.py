@@ -1,0 +1,141 @@
+"""A test item that takes its case and record directly, since 27,648 of them make pytest's generality felt."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import pluggy
+import pytest
+
+from pytest_ocg.plugin import EXECUTION
+from pytest_ocg.run.record import Miss
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OWN_FIXTURES = frozenset({"ocg_case", "ocg_generation", "request"})
+Place = tuple[PathLike[str] | str, int | None]
+PLACES: pytest.StashKey[dict[str, Place]] = pytest.StashKey()
+Keywords = dict[str, Literal[1]]
+KEYWORDS: pytest.StashKey[Keywords] = pytest.StashKey()
+OWN_KEYWORDS: pytest.StashKey[tuple[int, Keywords]] = pytest.StashKey()
+MISSED: pytest.StashKey[str] = pytest.StashKey()
+IHOOK: pytest.StashKey[pluggy.HookRelay] = pytest.StashKey()
+
+
+class CaseItem(pytest.Function):
+    """A test function that asks for nothing but `ocg_case` and `ocg_generation`.
+
+    What it inherits works the same answer out anew for every item: fixtures by way of two requests and their
+    finalizers, the line of the test function, the conftests that apply. That is half the time of a warm run.
+    """
+
+    def setup(self) -> None:
+        """Fill in the arguments as the fixtures of the same names do."""
+        case: Any = self.callspec.params["ocg_case"]
+        self.funcargs["ocg_case"] = case
+        if "ocg_generation" in self.fixturenames:
+            self.funcargs["ocg_generation"] = self.config.stash[EXECUTION].judged(self, case)
+
+    def runtest(self) -> None:
+        """Run the test; that it missed is kept for its report, since an exception takes half a test's time in hooks.
+
+        It is raised all the same where somebody looks at exceptions: a debugger, or a mark that expects the miss.
+        """
+        if MISSED in self.stash:  # from an earlier try at the same test
+            del self.stash[MISSED]
+        try:
+            super().runtest()
+        except Miss as miss:
+            if self.config.option.usepdb or self.get_closest_marker("xfail") is not None:
+                raise
+            self.stash[MISSED] = str(miss)
+
+    def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
+        """Where the test function stands, found once for all its cases."""
+        assert self.parent is not None
+        places = self.parent.stash.setdefault(PLACES, {})
+        if self.originalname not in places:
+            places[self.originalname] = super().reportinfo()[:2]
+        return *places[self.originalname], self.name
+
+    @cached_property
+    def ihook(self) -> pluggy.HookRelay:
+        """The hooks of the conftests that apply to the module, found once for all its tests."""
+        assert self.parent is not None
+        stash = self.parent.stash
+        if IHOOK not in stash:
+            stash[IHOOK] = super().ihook
+        return stash[IHOOK]
+
+
+def take_over(items: Iterable[pytest.Item]) -> None:
+    """Make a CaseItem of each item that is exactly what a CaseItem stands for; leave all others alone."""
+    for item in items:
+        if type(item) is pytest.Function and _is_plain(item):
+            item.__class__ = CaseItem
+
+
+def passed_report(item: CaseItem, call: pytest.CallInfo[None]) -> pytest.TestReport:
+    """The report that pytest makes of a phase without an exception, without looking at the item's parents again."""
+    return _report(item, call, _keywords(item), "passed", None, list(item.user_properties))
+
+
+def verdict_report(
+    item: pytest.Item, call: pytest.CallInfo[None], said: str, verdict: tuple[str, str]
+) -> pytest.TestReport:
+    """The report of a miss or a case without a reply: one line, and the verdict among its properties."""
+    keywords: Keywords = _keywords(item) if isinstance(item, CaseItem) else dict.fromkeys(item.keywords, 1)
+    return _report(item, call, keywords, "failed", said, [*item.user_properties, verdict])
+
+
+def _report(
+    item: pytest.Item,
+    call: pytest.CallInfo[None],
+    keywords: Keywords,
+    outcome: Literal["passed", "failed"],
+    said: str | None,
+    properties: list[tuple[str, object]],
+) -> pytest.TestReport:
+    assert call.when != "collect"
+    return pytest.TestReport(
+        nodeid=getattr(item, "id", item.nodeid),  # newer pytest takes its own id without reading the text again
+        location=item.location,
+        keywords=keywords,
+        outcome=outcome,
+        longrepr=said,
+        when=call.when,
+        sections=[(f"Captured {key} {when}", content) for when, key, content in item._report_sections],
+        duration=call.duration,
+        start=call.start,
+        stop=call.stop,
+        user_properties=properties,
+    )
+
+
+def _keywords(item: CaseItem) -> Keywords:
+    marks, keywords = item.stash.get(OWN_KEYWORDS, (-1, {}))
+    if marks == len(item.own_markers):
+        return keywords
+    assert item.parent is not None  # from here once a test, and again where a phase has added a mark
+    inherited = item.parent.stash.setdefault(KEYWORDS, {})
+    if not inherited:
+        inherited.update(dict.fromkeys(item.parent.keywords, 1))
+    names = (item.name, item.callspec.id, *(marker.name for marker in item.own_markers), *vars(item.function))
+    found: Keywords = inherited | dict.fromkeys(names, 1)
+    item.stash[OWN_KEYWORDS] = len(item.own_markers), found
+    return found
+
+
+def _is_plain(item: pytest.Function) -> bool:
+    option = item.config.option
+    if item.cls is not None or option.setupshow or option.setuponly or option.setupplan:
+        return False
+    fixtures = item._fixtureinfo.name2fixturedefs
+    return (
+        "ocg_case" in item.fixturenames
+        and OWN_FIXTURES.issuperset(item.fixturenames)
+        and all(len(definitions) == 1 for name, definitions in fixtures.items() if name == "ocg_generation")
+    )

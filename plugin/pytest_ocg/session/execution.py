@@ -1,0 +1,156 @@
+"""The process that runs tests: cuts what was selected into batches and judges each case when its test asks for it."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_ocg.errors import OcgError
+from pytest_ocg.inputs.cases import Batch, Case, cut_batches
+from pytest_ocg.run.cache.cache import Cache
+from pytest_ocg.run.record import Miss, NoReply, Outcome, Record
+from pytest_ocg.run.runner import BatchRun, Runner
+from pytest_ocg.session.benchmark import Benchmark
+from pytest_ocg.session.case_item import MISSED, CaseItem, passed_report, take_over, verdict_report
+from pytest_ocg.session.progress import Progress
+
+CASE_FIXTURE = "ocg_case"
+BATCH_PROPERTY = "ocg_batch"
+NOTICE_PROPERTY = "ocg_notice"
+RECORD_PROPERTY = "ocg_record"
+VERDICT_PROPERTY = "ocg_verdict"
+STOPPED_BY_BACKEND = 2
+STOP_REASON = "ocg_stop_reason"
+
+
+def case_of(item: pytest.Item) -> Case | None:
+    """The case that the item is a test of, None for any other test."""
+    callspec = getattr(item, "callspec", None)
+    return None if callspec is None else callspec.params.get(CASE_FIXTURE)
+
+
+class Execution:
+    """Hooks of the process that runs tests."""
+
+    def __init__(self, benchmark: Benchmark, progress: Progress | None) -> None:
+        self._benchmark = benchmark
+        self._progress = progress
+        self._selected: list[Case] = []
+        self._runner: Runner | None = None
+        self._cache: Cache | None = None
+        self._told = 0
+        self._has_generated = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> object:
+        """Collect without the garbage collector: what is collected stays, and walking it again and again is slow."""
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return (yield)
+        finally:
+            gc.freeze()
+            if was_enabled:
+                gc.enable()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note which cases are left after `-k`, `--lf` and `--deselect`."""
+        self._selected = [case for case in map(case_of, session.items) if case is not None]
+        if not session.config.option.collectonly:
+            take_over(session.items)
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
+        """Report a miss or a missing reply in one line, and keep the record to the setup report that carries it."""
+        if call.when == "call" and item.user_properties:
+            item.user_properties[:] = [entry for entry in item.user_properties if not entry[0].startswith("ocg_")]
+        if call.when == "collect":
+            return None
+        if call.excinfo is None:
+            if not isinstance(item, CaseItem):
+                return None
+            missed = item.stash.get(MISSED, None) if call.when == "call" else None
+            if missed is None:
+                return passed_report(item, call)
+            return verdict_report(item, call, missed, (VERDICT_PROPERTY, Outcome.MISS.value))
+        if isinstance(call.excinfo.value, (Miss, NoReply)):
+            verdict = Outcome.MISS if isinstance(call.excinfo.value, Miss) else Outcome.ERROR
+            return verdict_report(item, call, str(call.excinfo.value), (VERDICT_PROPERTY, verdict.value))
+        return None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Give back the model, whose memory a scoring model may need."""
+        if self._runner is not None:
+            self._runner.close()
+
+    def pytest_unconfigure(self) -> None:
+        """Give back the cache."""
+        if self._cache is not None:
+            self._cache.close()
+
+    def judged(self, item: pytest.Item, case: Case) -> Record:
+        """The record of the case, which the item's setup report will carry.
+
+        Raises NoReply where there is none, and ends the session where no reply can be had at all.
+        """
+        try:
+            record, ran = self._opened_runner().record(case)
+        except OcgError as error:
+            # xdist does not tell what a worker exits with
+            getattr(self._benchmark.config, "workeroutput", {})[STOP_REASON] = str(error)
+            pytest.exit(str(error), returncode=STOPPED_BY_BACKEND)
+        item.user_properties.append((RECORD_PROPERTY, record.as_json()))
+        if ran is not None:
+            item.user_properties.append((BATCH_PROPERTY, _batch_json(ran)))
+            self._spare_collector(ran)
+        notices = self._benchmark.notices
+        if len(notices) > self._told:
+            item.user_properties.append((NOTICE_PROPERTY, json.dumps(notices[self._told :])))
+            self._told = len(notices)
+        if record.outcome is Outcome.ERROR:
+            raise NoReply(record.explain())
+        return record
+
+    def _opened_runner(self) -> Runner:
+        if self._runner is None:
+            self._cache = self._benchmark.open_cache()
+            self._runner = Runner(
+                self._benchmark.plan,
+                batches_of(self._benchmark, self._selected),
+                identities=self._benchmark.identities,
+                cache=self._cache,
+                open_backend=self._benchmark.open_backend,
+                before_generating=self._before_generating,
+            )
+        return self._runner
+
+    def _spare_collector(self, ran: BatchRun) -> None:
+        """Let the garbage collector pass over the reports kept so far, while no model has left anything to collect."""
+        self._has_generated |= ran.generated > 0
+        if not self._has_generated:
+            gc.freeze()
+
+    def _before_generating(self, batch: Batch, prompts: int) -> None:
+        if self._progress is not None:
+            self._progress.begin(batch, prompts)
+
+
+def batches_of(benchmark: Benchmark, selected: Sequence[Case]) -> list[Batch]:
+    """The selected cases in batches; in the plan's order, whatever order their tests run in."""
+    chosen = {case.id for case in selected}
+    return cut_batches([case for case in benchmark.plan.cases if case.id in chosen], benchmark.batch_sizes)
+
+
+def _batch_json(ran: BatchRun) -> str:
+    return json.dumps(
+        {
+            "model": ran.model,
+            "cases": ran.cases,
+            "generated": ran.generated,
+            "seconds": ran.seconds,
+            "provenances": dict(ran.provenances),
+        }
+    )

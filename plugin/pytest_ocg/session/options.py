@@ -1,0 +1,138 @@
+"""The command line: checked once, and handed on as one typed noun."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import pytest
+
+from pytest_ocg.errors import OptionError
+from pytest_ocg.run.declarations import DECLARATIONS
+from pytest_ocg.run.option_readers import SetSample, Shard
+
+MODEL_OPTION = "--model"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run was asked to do, every value checked."""
+
+    models: tuple[str, ...]
+    concepts: str
+    concepts_revision: str | None
+    sets: SetSample | None
+    shard: Shard | None
+    templates: tuple[int, ...]
+    conditions: tuple[str, ...]
+    shots: int
+    matcher: str
+    metrics: tuple[str, ...]
+    perplexity_model: str
+    bleurt_model: str
+    backend: Literal["auto", "huggingface", "openai", "replay"]
+    base_url: str | None
+    concurrency: int
+    outputs: Path | None
+    quantization: Literal["4bit", "8bit", "none"] | None
+    dtype: str
+    device: str
+    gpus_per_worker: int
+    batch_size: int | None
+    max_new_tokens: int | None
+    seed: int
+    cache: Path | None
+    refresh: bool
+    output: Path
+    report: tuple[Path, ...]
+    gate: Literal["auto", "require", "off"]
+    thresholds: Path | None
+    baseline: Path | None
+    write_thresholds: bool
+    show_misses: int
+    trust_remote_code: bool
+    allow_pickle: bool
+
+
+def declare_options(parser: pytest.Parser) -> None:
+    """Declare `--model` and every `--ocg-` option with its ini twin."""
+    group = parser.getgroup("ocg", "Ordered CommonGen: does a model use these words, in this order?")
+    group.addoption(
+        *([MODEL_OPTION] if MODEL_OPTION not in parser._opt2dest else []),
+        "--ocg-model",
+        action="append",
+        dest="ocg_model",
+        metavar="NAME",
+        default=None,
+        help="model to test: a short name (`ocg models` lists them), a hub id, a local folder or .gguf file, or "
+        "openai:NAME; repeatable",
+    )
+    for declaration in DECLARATIONS:
+        shown = f"{declaration.help} (default: {declaration.default})" if declaration.default else declaration.help
+        if declaration.is_flag:
+            group.addoption(
+                declaration.option,
+                action="store_const",
+                const="true",
+                dest=declaration.dest,
+                default=None,
+                help=declaration.help,
+            )
+        else:
+            group.addoption(
+                declaration.option,
+                dest=declaration.dest,
+                metavar=declaration.metavar,
+                default=None,
+                help=shown.replace("%", "%%"),
+            )
+        if declaration.has_ini:
+            parser.addini(declaration.dest, f"see {declaration.option}", default=None)
+
+
+def requested_models(config: pytest.Config) -> tuple[str, ...]:
+    """The names given with `--model`, each once, in the order given."""
+    given = cast("list[str] | None", config.getoption("ocg_model", None)) or []
+    return tuple(dict.fromkeys(given))
+
+
+def is_gate_required(config: pytest.Config) -> bool:
+    """Whether nothing but a verdict will do, by the command line or else the ini file."""
+    given = config.getoption("ocg_gate", None)
+    return bool((config.getini("ocg_gate") if given is None else given) == "require")
+
+
+def read_options(config: pytest.Config) -> Options:
+    """The checked options: command line first, then the ini file, then the default.
+
+    Raises OptionError naming the option, the value and what is accepted.
+    """
+    read: dict[str, Any] = {}
+    for declaration in DECLARATIONS:
+        text, origin = config.getoption(declaration.dest), declaration.option
+        if text is None and declaration.has_ini:
+            text, origin = config.getini(declaration.dest), f"ini value {declaration.dest}"
+        text = declaration.default if text is None else str(text)
+        try:
+            read[declaration.field] = None if text is None else declaration.read(text)
+        except ValueError as error:
+            raise OptionError(f"{origin}: {error}") from error
+    read["conditions"] = read.pop("condition")
+    read["report"] = _reports(read["report"] or ())
+    if read["outputs"] is not None:
+        if read["backend"] not in ("auto", "replay"):
+            raise OptionError(f"--ocg-outputs judges replies made elsewhere; drop --ocg-backend {read['backend']!r}")
+        read["backend"] = "replay"
+    elif read["backend"] == "replay":
+        raise OptionError("--ocg-backend replay needs --ocg-outputs FILE, the replies to judge")
+    return Options(models=requested_models(config), **read)
+
+
+def _reports(names: Sequence[str]) -> tuple[Path, ...]:
+    if not names:
+        return ()
+    from pytest_ocg.report.formats import require_report  # not needed where the plugin is installed but not used
+
+    return tuple(require_report(Path(name)) for name in names)

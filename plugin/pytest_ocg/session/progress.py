@@ -1,0 +1,135 @@
+"""How far generation is: a live note on a terminal, a line per batch anywhere else, nothing under `-q`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+
+from pytest_ocg.inputs.cases import Batch
+from pytest_ocg.plugin import BENCHMARK
+
+SECONDS_BETWEEN_NOTES = 10
+LEAST_SECONDS = 1.0
+"""Over a shorter span a rate would say nothing: workers that start together end their first batches together."""
+
+
+def clock(seconds: float) -> str:
+    """A span as people write it: `0:07`, `12:30`, `3:05:00`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class Progress:
+    """Counts cases and generations by model and says so on the controller's terminal."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._total: Counter[str] = Counter()
+        self._done: Counter[str] = Counter()
+        self._generated: Counter[str] = Counter()
+        self._first: dict[str, float] = {}
+        self._loaded: dict[str, tuple[float, int]] = {}
+        self._shown = 0
+        self._scored_told = 0.0
+
+    def expect(self, selected: Mapping[str, int]) -> None:
+        """How many cases of each model will be judged; what hosted ones may cost is said, once."""
+        is_new, self._total = not self._total, Counter(selected)
+        benchmark, reporter = self._config.stash.get(BENCHMARK, None), self._reporter()
+        if is_new and benchmark is not None and reporter is not None and reporter.verbosity >= 0:
+            for line in benchmark.forecasts(selected):
+                _write_apart(reporter, line)
+
+    def begin(self, batch: Batch, prompts: int) -> None:
+        """A batch is about to be generated; on a terminal say so behind the letters printed so far."""
+        self._first.setdefault(batch.model, time.monotonic())
+        reporter = self._reporter()
+        if reporter is not None and _is_live(reporter):
+            self._write_behind(reporter, f" {self._line(batch.model)}, generating {prompts}")
+
+    def end(self, ran: Mapping[str, Any]) -> None:
+        """A batch is judged; off a terminal say how far that brings its model."""
+        model = str(ran["model"])
+        self._done[model] += int(ran["cases"])
+        self._generated[model] += int(ran["generated"])
+        self._first.setdefault(model, time.monotonic() - float(ran["seconds"]))
+        if ran["generated"] and model not in self._loaded:
+            self._loaded[model] = (time.monotonic(), self._generated[model])
+        reporter = self._reporter()
+        if reporter is None:
+            return
+        self._erase(reporter)
+        if ran["generated"] and reporter.verbosity >= 0 and not _is_live(reporter):
+            _write_apart(reporter, self._line(model))
+
+    def _span(self, model: str) -> tuple[int, float]:
+        """Generations and the seconds they took; as soon as others tell, without the first, which loaded the model."""
+        now, generated = time.monotonic(), self._generated[model]
+        since, before = self._loaded.get(model, (now, 0))
+        if generated == before or now - since < LEAST_SECONDS:
+            since, before = self._first[model], 0
+        return generated - before, now - since
+
+    def _reporter(self) -> pytest.TerminalReporter | None:
+        reporter: pytest.TerminalReporter | None = self._config.pluginmanager.get_plugin("terminalreporter")
+        return reporter
+
+    def scored(self, label: str, done: int, total: int) -> None:
+        """Texts or pairs have been scored; told at the start, every few seconds, and at the end."""
+        reporter, now = self._reporter(), time.monotonic()
+        if reporter is None or reporter.verbosity < 0:
+            return
+        if done == 0:
+            self._first[label] = self._scored_told = now
+            reporter.ensure_newline()
+            reporter.write_line(f"{label}: {total:,} to score")
+        elif done == total or now - self._scored_told > SECONDS_BETWEEN_NOTES:
+            self._scored_told = now
+            pace = _pace(done, now - self._first.get(label, now), total - done)
+            reporter.write_line(", ".join([f"{label}: {done:,} of {total:,}", *pace]))
+
+    def _line(self, model: str) -> str:
+        total = self._total[model]
+        done = min(self._done[model], total)  # where batches are split between workers, cases are judged twice
+        return ", ".join([f"{model}: {done:,} of {total:,}", *_pace(*self._span(model), total - done)])
+
+    def _write_behind(self, reporter: pytest.TerminalReporter, text: str) -> None:
+        writer = reporter._tw
+        room = writer.fullwidth - writer.width_of_current_line - 1
+        self._shown = min(len(text), room) if room > 20 else 0
+        if self._shown:
+            capture = self._config.pluginmanager.get_plugin("capturemanager")
+            # a batch is generated while a test is set up, and what is written then is taken for the test's output
+            with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
+                writer._file.write(text[: self._shown])
+                writer.flush()
+
+    def _erase(self, reporter: pytest.TerminalReporter) -> None:
+        if self._shown:
+            reporter._tw._file.write(f"\x1b[{self._shown}D\x1b[K")
+            reporter._tw.flush()
+            self._shown = 0
+
+
+def _pace(done: int, seconds: float, left: int) -> list[str]:
+    """How many a second and how long until none is left, nothing where the span is too short to tell."""
+    if not done or seconds < LEAST_SECONDS:
+        return []
+    rate = done / seconds
+    return [f"{rate:.1f} a second", f"{clock(left / rate)} left"]
+
+
+def _write_apart(reporter: pytest.TerminalReporter, text: str) -> None:
+    if reporter._tw.width_of_current_line:
+        reporter._tw.line()
+    reporter._tw.line(text)
+
+
+def _is_live(reporter: pytest.TerminalReporter) -> bool:
+    return bool(reporter.isatty) and reporter.verbosity == 0

@@ -1,0 +1,114 @@
+"""The controller's side: gathers the records that reports carry, sums up, writes files, and sets the exit status."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_ocg.inputs.cases import Case
+from pytest_ocg.session import execution
+from pytest_ocg.session.benchmark import Benchmark
+from pytest_ocg.session.finish import Finished, Gathered, finish
+from pytest_ocg.session.progress import Progress
+
+MISSED = ("missed", "m", ("MISSED", {"yellow": True}))
+UNANSWERED = ("unanswered", "E", ("UNANSWERED", {"red": True}))
+STATUSES = {"miss": MISSED, "error": UNANSWERED}
+
+
+class Scoreboard:
+    """Hooks of the process that the user sees."""
+
+    def __init__(self, benchmark: Benchmark, progress: Progress) -> None:
+        self._benchmark = benchmark
+        self._progress = progress
+        self._started = time.time()
+        self._lines: dict[str, str] = {}
+        self._provenances: dict[str, Any] = {}
+        self._selected: frozenset[str] | None = None
+        self._finished: Finished | None = None
+        self._only_misses = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Where this process collects, note what is left after selection."""
+        self.select(case for case in map(execution.case_of, session.items) if case is not None)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the record out of the report that carries it."""
+        if not report.user_properties and report.passed:
+            return
+        carried = [entry for entry in report.user_properties if entry[0].startswith("ocg_")]
+        if report.failed and (execution.VERDICT_PROPERTY, "miss") not in carried:
+            self._only_misses &= (execution.VERDICT_PROPERTY, "error") in carried
+        if not carried:
+            return
+        report.user_properties = [entry for entry in report.user_properties if not entry[0].startswith("ocg_")]
+        for name, value in carried:
+            if name == execution.RECORD_PROPERTY:
+                self._lines[json_id(str(value))] = str(value)
+            elif name == execution.BATCH_PROPERTY:
+                self._take_batch(json.loads(str(value)))
+            elif name == execution.NOTICE_PROPERTY:
+                for notice in json.loads(str(value)):
+                    self._benchmark.notice(notice)
+            elif report.failed:  # an expected one is pytest's to tell
+                report.ocg_status = STATUSES[str(value)]  # type: ignore[attr-defined] # how pytest marks xfail, too
+
+    def pytest_report_teststatus(
+        self, report: pytest.TestReport
+    ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+        """A miss and a missing reply have a status of their own: pytest lists each broken test once more at the end."""
+        return getattr(report, "ocg_status", None)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Sum up, write the files, apply the thresholds."""
+        if session.config.option.collectonly or not self._selected:
+            return
+        gathered = Gathered(
+            lines=self._lines,
+            provenances=self._provenances,
+            selected=self._selected,
+            started=self._started,
+            seconds=time.time() - self._started,
+            cut=_cut(session, exitstatus),
+            only_misses=self._only_misses,
+        )
+        self._finished = finish(self._benchmark, gathered, exitstatus, self._progress.scored)
+        session.exitstatus = self._finished.exit_status
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the table and the verdict."""
+        if self._finished is not None:
+            from pytest_ocg.session.terminal import print_summary
+
+            print_summary(terminalreporter, self._finished, self._benchmark)
+
+    def select(self, cases: Iterable[Case]) -> None:
+        """The cases that will run, known after collection here or in a worker."""
+        chosen = list(cases)
+        self._selected = frozenset(case.id for case in chosen)
+        self._progress.expect(Counter(case.model for case in {case.id: case for case in chosen}.values()))
+
+    def _take_batch(self, ran: dict[str, Any]) -> None:
+        self._provenances.update(ran.pop("provenances"))
+        self._progress.end(ran)
+
+
+def json_id(line: str) -> str:
+    """The id at the start of a record's line, without reading the rest."""
+    return line[8 : line.index('"', 8)]
+
+
+def _cut(session: pytest.Session, exitstatus: int) -> str | None:
+    reason: Sequence[str] = [str(why) for why in (session.shouldfail, session.shouldstop) if why]
+    if reason:
+        return reason[0]
+    return "interrupted" if exitstatus == pytest.ExitCode.INTERRUPTED else None

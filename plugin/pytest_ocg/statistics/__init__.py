@@ -1,0 +1,1 @@
+"""Pure numbers: resampling over concept sets, intervals, and differences between two runs."""

@@ -1,0 +1,211 @@
+"""A server on loopback that speaks chat completions and, where it is told to, fails in every way that servers do."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
+from typing import Any
+
+from pytest_ocg.backends.base import GenerationSettings, Message, Prompt
+from pytest_ocg.backends.openai.backend import OpenAIBackend
+from pytest_ocg.backends.openai.pace import Patience
+from pytest_ocg.inputs.models import ModelSpec
+
+KEY = "sk-secret-5dfb"
+QUICK = Patience(first_pause_seconds=0.01, longest_pause_seconds=0.02)
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+SYSTEM = Message("system", "You are a helpful assistant. Please generate only an answer.")
+PROMPTS = tuple(
+    Prompt(
+        ("dog", "catch", number), 0, "ordered", 0, (SYSTEM, Message("user", f"Concepts: dog catch {number}\n\nAnswer:"))
+    )
+    for number in NUMBERS
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it arrived: `number` counts from 0, `times` from 1 how often these messages have been asked."""
+
+    number: int
+    times: int
+    moment: float
+    key: str
+    body: Mapping[str, Any]
+
+    @property
+    def roles(self) -> list[str]:
+        return [message["role"] for message in self.body["messages"]]
+
+    @property
+    def words(self) -> str:
+        """What stands between `Concepts:` and the end of that line: the words in the order asked for."""
+        return self.body["messages"][-1]["content"].rpartition("Concepts: ")[2].partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server does: an HTTP response, cut off after `cut_at` bytes; or `reset`, or `silence`."""
+
+    status: int = 200
+    body: str = ""
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    cut_at: int | None = None
+    kind: str = "response"
+
+
+def completion(content: object, finish_reason: object = "stop", **message: object) -> Answer:
+    """A chat completion whose message has this content; `message` adds fields to it."""
+    choice = {
+        "index": 0,
+        "finish_reason": finish_reason,
+        "message": {"role": "assistant", "content": content, **message},
+    }
+    return envelope([choice])
+
+
+def envelope(choices: object, **more: object) -> Answer:
+    """A chat completion with these choices."""
+    usage = {"prompt_tokens": 50, "completion_tokens": 10, "total_tokens": 60}
+    plain = {"object": "chat.completion", "model": "served-1", "system_fingerprint": "fp_1", "usage": usage}
+    return Answer(body=json.dumps({**plain, "choices": choices, **more}))
+
+
+def in_order(request: Request) -> Answer:
+    """A sentence with the words in the order asked for."""
+    return completion(f"The {', the '.join(request.words.split())}.")
+
+
+def refusal(status: int, message: str, *, headers: Mapping[str, str] = MappingProxyType({}), **error: object) -> Answer:
+    """An error as OpenAI words it: `code`, `param` and `type` come from `error`."""
+    return Answer(status, json.dumps({"error": {"message": message, **error}}), headers)
+
+
+def failing_at(word: str, *answers: Answer | None) -> Callable[[Request], Answer]:
+    """In order to all prompts, but to the one with the word these answers, one a time and the last for good."""
+
+    def answer(request: Request) -> Answer:
+        failure = answers[min(request.times, len(answers)) - 1] if word in request.words else None
+        return failure if failure is not None else in_order(request)
+
+    return answer
+
+
+RESET = Answer(kind="reset")
+SILENCE = Answer(kind="silence")
+
+
+class _Sockets(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Keep quiet about clients that hang up, as they are made to."""
+
+
+class FaultServer:
+    """Answers each request as `answer` says, and keeps what was asked in `requests`."""
+
+    def __init__(self, answer: Callable[[Request], Answer] = in_order) -> None:
+        self.answer = answer
+        self.requests: list[Request] = []
+        self._lock = threading.Lock()
+        self._released = threading.Event()
+        self._http = _Sockets(("127.0.0.1", 0), self._handler())
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def __enter__(self) -> FaultServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._released.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def _take(self, key: str, body: Mapping[str, Any]) -> Request:
+        with self._lock:
+            times = 1 + sum(request.body["messages"] == body["messages"] for request in self.requests)
+            request = Request(len(self.requests), times, time.monotonic(), key, body)
+            self.requests.append(request)
+            return request
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if not self.path.endswith("/v1/chat/completions"):
+                    self._respond(Answer(404, "<html>nothing here</html>"))
+                    return
+                answer = server.answer(server._take(self.headers["Authorization"].removeprefix("Bearer "), body))
+                if answer.kind == "silence":
+                    server._released.wait()
+                    self.close_connection = True
+                elif answer.kind == "reset":
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    self.close_connection = True
+                else:
+                    self._respond(answer)
+
+            def _respond(self, answer: Answer) -> None:
+                content = answer.body.encode()
+                self.send_response(answer.status)
+                for name, value in {"Content-Type": "application/json", **answer.headers}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content[: answer.cut_at])
+                if answer.cut_at is not None:
+                    self.close_connection = True
+
+            def log_message(self, *_: object) -> None:
+                """Keep standard error for the tests."""
+
+        return Handler
+
+
+class Hosted:
+    """Servers and the backends that ask them, all closed at the end."""
+
+    def __init__(self) -> None:
+        self._servers = ExitStack()
+        self._backends: list[OpenAIBackend] = []
+
+    def __enter__(self) -> Hosted:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for backend in self._backends:
+            backend.close()
+        self._servers.close()
+
+    def serve(self, answer: Callable[[Request], Answer] = in_order) -> FaultServer:
+        return self._servers.enter_context(FaultServer(answer))
+
+    def backend_of(
+        self,
+        server: FaultServer,
+        *,
+        patience: Patience = QUICK,
+        notice: Callable[[str], None] = lambda text: None,
+        concurrency: int = 4,
+        **spec: Any,
+    ) -> OpenAIBackend:
+        asked = ModelSpec("hosted", "openai", "served", base_url=server.url, **spec)
+        settings = GenerationSettings(concurrency=concurrency, max_new_tokens=64, seed=3)
+        self._backends.append(OpenAIBackend(asked, settings, notice, patience))
+        return self._backends[-1]

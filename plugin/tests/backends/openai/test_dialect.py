@@ -1,0 +1,95 @@
+"""What servers say when they do not take a part of a request, in their own words, and what is left of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_ocg.backends.base import GenerationSettings, Message
+from pytest_ocg.backends.openai.dialect import Dialect, adapted
+from pytest_ocg.backends.openai.failures import failure_of
+
+SETTINGS = GenerationSettings(max_new_tokens=64, seed=3)
+MESSAGES = (Message("system", "Be brief."), Message("user", "Write."))
+UNSUPPORTED = {"code": "unsupported_parameter", "type": "invalid_request_error"}
+
+
+def failure(said, status=400):
+    return failure_of(status, json.dumps(said), {})
+
+
+@pytest.mark.parametrize(
+    ("said", "changed"),
+    [
+        (
+            {"error": {"message": "Use 'max_completion_tokens' instead.", "param": "max_tokens", **UNSUPPORTED}},
+            Dialect(cap="max_completion_tokens"),
+        ),
+        ({"error": {"message": "no", "param": "temperature", **UNSUPPORTED}}, Dialect(left_out=("temperature",))),
+        (
+            {"error": {"message": "Unsupported value: 'messages[0].role' does not support 'system' with this model."}},
+            Dialect(folds_system=True),
+        ),
+        ({"object": "error", "message": "System role not supported", "code": 400}, Dialect(folds_system=True)),
+        (
+            {"message": "Conversation roles must alternate user/assistant/user/assistant/..."},
+            Dialect(folds_system=True),
+        ),
+        ({"message": "Only user and assistant roles are supported!"}, Dialect(folds_system=True)),
+        (
+            [{"error": {"message": "Developer instruction is not enabled for models/gemma-3", "status": "INVALID"}}],
+            Dialect(folds_system=True),
+        ),
+        (
+            [{"error": {"message": 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'}}],
+            Dialect(left_out=("seed",)),
+        ),
+        ({"detail": "Unexpected fields in the request: {'seed'}"}, Dialect(left_out=("seed",))),
+        (
+            {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs"}]},
+            Dialect(left_out=("seed",)),
+        ),
+    ],
+)
+def test_a_refused_part_is_worded_anew(said, changed):
+    found = adapted(Dialect(), failure(said))
+    assert found is not None
+    assert found.dialect == changed
+    assert adapted(changed, failure(said)) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {
+            "error": {
+                "message": "max_tokens is too large: 4096. This model supports at most 2048",
+                "param": "max_tokens",
+            }
+        },
+        {"error": {"message": "This model's maximum context length is 512 tokens"}},
+        {"error": {"message": "Unknown model 'x'", "param": "model"}},
+        {"error": {"message": "The server had an error", "type": "server_error"}},
+        {"error": {"message": "An error in the operating system, role unclear"}},
+        {"error": {"message": "top_p is not supported", "param": "top_p"}},
+        {},
+    ],
+)
+def test_what_is_no_refusal_of_a_parameter_changes_nothing(said):
+    assert adapted(Dialect(), failure(said)) is None
+
+
+def test_the_cap_itself_is_never_left_out():
+    said = {"error": {"message": "Unsupported parameter: 'max_completion_tokens'", "param": "max_completion_tokens"}}
+    assert adapted(Dialect(cap="max_completion_tokens"), failure(said)) is None
+
+
+def test_what_is_sent_and_recorded_follows_from_the_dialect():
+    plain = Dialect()
+    assert plain.parameters(SETTINGS) == plain.recorded(SETTINGS) == {"temperature": 0, "seed": 3, "max_tokens": 64}
+    assert [turn["role"] for turn in plain.turns(MESSAGES)] == ["system", "user"]
+    reduced = Dialect("max_completion_tokens", ("temperature",), folds_system=True)
+    assert reduced.parameters(SETTINGS) == {"seed": 3, "max_completion_tokens": 64}
+    assert reduced.recorded(SETTINGS) == {"temperature": None, "seed": 3, "max_completion_tokens": 64}
+    assert reduced.turns(MESSAGES) == [{"role": "user", "content": "Be brief.\n\nWrite."}]

@@ -1,0 +1,107 @@
+"""Hosted models that fail for a while: asked again within bounds, all waiting where one is told to."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from plugin.tests.backends.openai.fault_server import (
+    PROMPTS,
+    QUICK,
+    RESET,
+    SILENCE,
+    Answer,
+    failing_at,
+    in_order,
+    refusal,
+)
+from pytest_ocg.backends.base import ErrorKind
+from pytest_ocg.backends.openai.pace import Patience
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        refusal(500, "The server had an error"),
+        Answer(502, "<html>Bad Gateway</html>"),
+        refusal(503, "overloaded", headers={"Retry-After": "0"}),
+        refusal(429, "Rate limit reached", code="rate_limit_exceeded", headers={"Retry-After": "0.01"}),
+        refusal(429, "Rate limit reached", headers={"Retry-After": "Mon, 30 Nov 2020 10:00:00 GMT"}),
+        refusal(429, "Rate limit reached", headers={"retry-after-ms": "5", "Retry-After": "900"}),
+        Answer(429, '[{"error": {"status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "0.01s"}]}}]'),
+        refusal(408, "Timeout"),
+        RESET,
+        Answer(body='{"choices": [{"message": {"content": "The do'),
+        Answer(body='{"choices": []}' + " " * 500, cut_at=9),
+        Answer(body='{"error": {"message": "Provider overloaded", "code": 503}}'),
+        Answer(body="[]"),
+        Answer(body='{"choices": [{"message": {"content": 7}, "finish_reason": "stop"}]}'),
+        Answer(body='{"choices": [null]}'),
+    ],
+    ids=str,
+)
+def test_what_passes_is_asked_again_and_nothing_is_lost(hosted, failure):
+    server = hosted.serve(failing_at("four", failure, failure, None))
+    made = hosted.backend_of(server).generate(PROMPTS)
+    assert [generation.error for generation in made] == [None] * 12
+    assert len(server.requests) == 12 + 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind", "detail"),
+    [
+        (
+            refusal(500, "The server\nhad an error"),
+            ErrorKind.BACKEND,
+            "HTTP 500: The server had an error (asked 5 times)",
+        ),
+        (RESET, ErrorKind.BACKEND, "the connection to http://127.0.0.1"),
+        (Answer(502, "<html>Bad Gateway</html>"), ErrorKind.BACKEND, "HTTP 502 (asked 5 times)"),
+        (Answer(body='{"choices'), ErrorKind.BACKEND, "HTTP 200 malformed: the answer is cut off or not JSON"),
+    ],
+)
+def test_retries_are_bounded_and_not_multiplied_and_then_it_is_an_error_of_that_case(hosted, failure, kind, detail):
+    server = hosted.serve(failing_at("four", failure))
+    made = hosted.backend_of(server).generate(PROMPTS)
+    assert [generation.error for generation in made] == [None] * 3 + [kind] + [None] * 8
+    assert detail in made[3].detail
+    assert sum("four" in request.words for request in server.requests) == QUICK.attempts
+
+
+def test_a_server_that_accepts_and_never_answers_costs_one_deadline_and_a_timeout(hosted):
+    patience = Patience(attempt_seconds=4, total_seconds=40, attempts=2, first_pause_seconds=0.01)
+    server = hosted.serve(failing_at("four", SILENCE))
+    made = hosted.backend_of(server, patience=patience).generate(PROMPTS)
+    assert [place for place, generation in enumerate(made) if generation.error] == [3]
+    assert made[3].error is ErrorKind.TIMEOUT
+    assert made[3].detail == f"no answer from {server.url} within 4 seconds (asked 2 times)"
+    assert sum("four" in request.words for request in server.requests) == 2
+
+
+def test_being_told_to_wait_again_and_again_ends_at_the_deadline(hosted):
+    patience = Patience(total_seconds=3, attempts=2, first_pause_seconds=0.2, longest_pause_seconds=0.4)
+    server = hosted.serve(failing_at("four", refusal(429, "Rate limit reached", code="rate_limit_exceeded")))
+    made = hosted.backend_of(server, patience=patience).generate(PROMPTS)
+    assert [place for place, generation in enumerate(made) if generation.error] == [3]
+    assert made[3].error is ErrorKind.TIMEOUT
+    assert made[3].detail.startswith("HTTP 429 rate_limit_exceeded: Rate limit reached (asked ")
+    assert sum("four" in request.words for request in server.requests) > patience.attempts
+
+
+def test_told_to_wait_all_requests_wait_together(hosted):
+    told = []
+    together = threading.Barrier(4)
+
+    def answer(request):
+        if 1 <= request.number <= 4:
+            together.wait(30)
+            told.append(time.monotonic())
+            return refusal(429, "slow down", headers={"Retry-After": "0.4"})
+        return in_order(request)
+
+    server = hosted.serve(answer)
+    assert [generation.error for generation in hosted.backend_of(server).generate(PROMPTS)] == [None] * 12
+    assert len(server.requests) == 12 + 4
+    assert min(request.moment for request in server.requests[5:]) - min(told) >= 0.4

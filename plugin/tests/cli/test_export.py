@@ -1,0 +1,104 @@
+"""`ocg export`: where a table comes from, where it goes, and what is said beside."""
+
+import contextlib
+import csv
+import io
+import json
+import sys
+
+import pytest
+
+from pytest_ocg import cli
+from pytest_ocg.session.finish import write_results
+
+
+@pytest.fixture
+def run(tmp_path, make_results):
+    """The folder of a run of two cases."""
+    case = {
+        "id": "a", "model": "m", "condition": "ordered", "shots": 0, "template": 0, "set": "cs000", "pattern": "NV",
+        "concepts": ["dog", "run"], "outcome": "hit", "reply": "The dog runs.", "finish_reason": "stop",
+        "prompt_tokens": None, "completion_tokens": None, "cached": False, "made_by": "m1", "covered": True,
+        "in_order": True, "missing": [], "order_break": None, "positions": [[4], [8]], "echo": False,
+    }  # fmt: skip
+    folder = tmp_path / "run"
+    write_results(folder, make_results(), [json.dumps(case), json.dumps({**case, "id": "b", "reply": "=cmd()"})])
+    return folder
+
+
+def export(*words):
+    stream = io.StringIO(newline="")
+    assert cli.main(["export", *map(str, words)], stream) == 0
+    return list(csv.DictReader(io.StringIO(stream.getvalue(), newline="")))
+
+
+def refused(*words):
+    """What `ocg` prints of the error that stops it."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        assert cli.main(["export", *map(str, words)], io.StringIO()) == cli.FAILED
+    return said.getvalue()
+
+
+def test_every_case_of_a_run_is_a_line(bench):
+    bench.run()
+    rows = export(bench.path / "ocg-results")
+    assert [row["id"] for row in rows] == [record["id"] for record in bench.generations()]
+    assert sum(row["outcome"] == "hit" for row in rows) == 18
+
+
+@pytest.mark.parametrize("name", ["", "results.json", "generations.jsonl"])
+def test_the_folder_or_either_of_its_files_can_be_named(run, name):
+    assert [row["id"] for row in export(run / name)] == ["a", "b"]
+
+
+def test_it_is_written_to_a_file_and_not_to_the_terminal(run, tmp_path):
+    assert export(run, "--output", tmp_path / "cases.csv") == []
+    assert (tmp_path / "cases.csv").read_bytes().count(b"\r\n") == 3
+
+
+def test_what_a_spreadsheet_would_run_is_left_as_it_is_and_said(run, capsys):
+    assert export(run)[1]["reply"] == "=cmd()"
+    assert capsys.readouterr().err == (
+        "note: cells that begin with =, +, -, @, a tab or a line break: 1; they are written as they are, and a "
+        "spreadsheet may run them as formulas; --spreadsheet prevents it\n"
+    )
+
+
+def test_with_spreadsheet_it_is_guarded_and_nothing_is_said(run, capsys):
+    assert export(run, "--spreadsheet")[1]["reply"] == "'=cmd()"
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--format", "parquet"], "--format 'parquet' is not for the terminal; name a file with --output FILE"),
+        (["--output", "x.xlsx"], "--output 'x.xlsx' does not end in .csv or .parquet; say which with --format"),
+        (["--output", "x.parquet", "--spreadsheet"], "--spreadsheet is for CSV; leave it out for Parquet, which"),
+    ],
+)
+def test_an_unclear_format_is_refused_before_the_run_is_read(tmp_path, words, message):
+    assert refused(tmp_path / "nosuch", *words).startswith(f"ocg: {message}")
+
+
+def test_a_run_that_is_not_there_is_named(tmp_path):
+    assert str(tmp_path / "nosuch") in refused(tmp_path / "nosuch")
+
+
+def test_a_place_that_cannot_be_written_to_is_named(run, tmp_path):
+    path = tmp_path / "nosuch" / "x.csv"
+    said = f"ocg: {str(path)!r} cannot be written (No such file or directory); name another --output\n"
+    assert refused(run, "--output", path).endswith(said)
+
+
+def test_parquet_without_pyarrow_writes_nothing_and_says_what_to_install(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install" in refused(run, "--output", tmp_path / "x.parquet")
+    assert not (tmp_path / "x.parquet").exists()
+
+
+def test_the_end_of_the_name_chooses_parquet(run, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra parquet is not installed")
+    export(run, "--output", tmp_path / "x.parquet")
+    assert parquet.read_table(tmp_path / "x.parquet").num_rows == 2

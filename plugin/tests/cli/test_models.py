@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from pytest_ocg.cli import main, models
+from pytest_ocg.inputs.models import ModelSpec, load_registry
+
+REGISTRY = {
+    spec.name: spec
+    for spec in (
+        ModelSpec("gemma2-9b", "huggingface", "google/gemma-2-9b-it", quantization="4bit", published_as="Gemma2 9B"),
+        ModelSpec("gpt-4o", "openai", "gpt-4o-2024-08-06", note="hosted"),
+        ModelSpec("marco-o1", "huggingface", "AIDC-AI/Marco-o1", reasoning=("<Thought>", "</Thought>")),
+    )
+}
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    monkeypatch.setattr(models, "load_registry", lambda: REGISTRY)
+
+
+def ocg(*arguments):
+    stream = io.StringIO()
+    return main(["models", *arguments], stream), stream.getvalue()
+
+
+@pytest.mark.usefixtures("registry")
+def test_the_models_stand_in_columns_in_the_order_of_the_registry():
+    assert ocg() == (
+        0,
+        (
+            "name       source                backend      quantization  note\n"
+            "gemma2-9b  google/gemma-2-9b-it  huggingface  4bit\n"
+            "gpt-4o     gpt-4o-2024-08-06     openai       none          hosted\n"
+            "marco-o1   AIDC-AI/Marco-o1      huggingface  none\n"
+        ),
+    )
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(
+    ("search", "names"),
+    [
+        ("gemma2-9b", ["gemma2-9b"]),
+        ("GEMMA", ["gemma2-9b"]),
+        ("aidc-ai", ["marco-o1"]),
+        ("Gemma2 9B", ["gemma2-9b"]),
+        ("huggingface", ["gemma2-9b", "marco-o1"]),
+        ("hosted", ["gpt-4o"]),
+        ("4bit", ["gemma2-9b"]),
+        ("", ["gemma2-9b", "gpt-4o", "marco-o1"]),
+    ],
+)
+def test_a_search_looks_in_every_column_whatever_the_case(search, names):
+    status, said = ocg(search)
+    assert status == 0
+    assert [line.split()[0] for line in said.splitlines()[1:]] == names
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(("arguments", "said"), [(["nosuch"], ""), (["nosuch", "--json"], "[]\n")])
+def test_no_match_is_status_1_and_says_what_else_can_be_named(capsys, arguments, said):
+    assert ocg(*arguments) == (1, said)
+    assert capsys.readouterr().err == (
+        "no registered model matches 'nosuch'; --model also takes a hub id, a local folder, "
+        "a .gguf file or openai:NAME\n"
+    )
+
+
+@pytest.mark.usefixtures("registry")
+def test_json_has_all_that_is_known():
+    status, said = ocg("marco", "--json")
+    assert status == 0
+    [model] = json.loads(said)
+    assert model["reasoning"] == ["<Thought>", "</Thought>"]
+    assert model.keys() == set(ModelSpec.__slots__)
+
+
+@pytest.mark.usefixtures("registry")
+def test_markdown_has_the_same_table():
+    status, said = ocg("marco", "--markdown")
+    assert status == 0
+    assert said.splitlines()[0] == "| name | source | backend | quantization | note |"
+    assert len(said.splitlines()) == 3
+
+
+def test_the_shipped_registry_can_be_listed():
+    status, said = ocg("--json")
+    assert status == 0
+    assert [model["name"] for model in json.loads(said)] == [spec.name for spec in load_registry().values()]
+    assert len(ocg()[1].splitlines()) == 1 + len(load_registry())

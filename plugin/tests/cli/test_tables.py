@@ -1,0 +1,252 @@
+"""`ocg tables`: the paper's tables from any results, the published numbers beside, and what is missing."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from plugin.tests.report.whole_run import in_order, whole_run
+from pytest_ocg.analysis.model_tables import REASONING_BASES
+from pytest_ocg.cli import main
+from pytest_ocg.inputs.models import load_registry
+from pytest_ocg.results.writing import write_results
+
+ALL_NEEDS = [
+    "Table 1 needs a run with --ocg-shots 0 and --ocg-condition ordered",
+    "Table 2 needs a run with --ocg-shots 0 and --ocg-condition ordered",
+    "Table 3 needs a run with --ocg-shots 0",
+    "Table 4 needs the same model run with --ocg-shots 0 and 1",
+    "Table 7 needs a run with --ocg-shots 0, --ocg-condition ordered and template 0",
+    "Table 7 needs marco-o1 and qwen2-7b, or o1-mini and gpt-4o-mini, for what reasoning adds",
+    "Figures 3 and 4 need the generations.jsonl of two models or more, run with --ocg-shots 0",
+]
+
+
+def ocg_tables(*words):
+    stream = io.StringIO()
+    return main(["tables", *map(str, words)], stream), stream.getvalue()
+
+
+def said_by(*words):
+    status, said = ocg_tables(*words)
+    assert status == 0
+    return said.splitlines()
+
+
+def alphabetically(asked, number):
+    """A reply with the words in one order, whatever was asked."""
+    return f"Reply {number}: {' and '.join(sorted(asked))}."
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes the folder of a run of one model over 24 ordered lists and returns it."""
+
+    def write(name, model="qwen2-7b", reply=in_order, *, shots=0, condition="ordered", published_as=None, **changes):
+        results, records = whole_run(reply, models=(model,), templates=(0, 3), metrics=("pbleu", "diverse_rate"))
+        results |= changes
+        results["selection"]["shots"] = shots
+        told = {"shots": shots, "condition": condition}
+        results["rows"][0] |= {**told, "published_as": published_as}
+        write_results(tmp_path / name, results, [json.dumps({**record, **told}) for record in records])
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def folders(write):
+    """A reasoning model, and its base under every condition and number of shots that a table asks for."""
+    base = {"reply": alphabetically, "published_as": "Qwen2-7B"}
+    return (
+        write("marco", "marco-o1", published_as="Macro-o1"),
+        write("base", **base),
+        write("original", condition="original", **base),
+        write("one", shots=1, **base),
+    )
+
+
+def changed(folder, change):
+    """The results of a folder after `change` had its way with them."""
+    path = folder / "results.json"
+    results = json.loads(path.read_text(encoding="utf-8"))
+    change(results)
+    path.write_text(json.dumps(results), encoding="utf-8")
+    return folder
+
+
+def cells_of(lines, start):
+    """The cells of each line that begins with `start`."""
+    return [line.split() for line in lines if line.startswith(start)]
+
+
+def test_every_table_and_figure_is_there_where_the_runs_are(folders):
+    said = said_by(*folders)
+    assert [line for line in said if line.startswith(("Table ", "Figure "))] == [
+        "Table 1: zero-shot; delta: ordered minus original",
+        "Table 2: by part-of-speech pattern; mean ± standard deviation over models",
+        "Table 3: by template and condition; mean ± standard deviation over models",
+        "Table 4: one-shot; delta: one-shot minus zero-shot",
+        "Table 7: template 0 alone; delta: ordered minus original",
+        "Table 7: what reasoning adds, a model minus its base",
+        "Figure 3: ordered lists by how many of 2 models composed them",
+        "Figure 4: concept sets by how many of their orders at least so many models composed",
+    ]
+    assert not any(" need" in line for line in said if not line.startswith("deltas"))
+
+
+def test_a_model_has_its_numbers_its_deltas_and_the_papers_under_it(folders):
+    said = said_by(*folders)
+    start = said.index("Table 4: one-shot; delta: one-shot minus zero-shot")
+    model, delta, paper, paper_delta = (line.split() for line in said[start + 5 : start + 9])
+    assert model[:4] == ["qwen2-7b", "100.00", "4.17", "4.17"]
+    assert delta[:4] == ["delta", "+0.00", "+0.00", "+0.00"]
+    assert paper[:5] == ["Qwen2-7B", "paper", "89.82", "17.44", "19.41"]
+    assert paper_delta[:4] == ["delta", "+1.30", "-10.05", "-11.64"]
+
+
+def test_what_reasoning_adds_is_beside_what_it_added_in_the_paper(folders):
+    said = said_by(*folders)
+    start = said.index("Table 7: what reasoning adds, a model minus its base")
+    assert said[start + 5].split() == ["marco-o1", "-", "qwen2-7b", "+0.00", "+95.83", "+95.83"]
+    assert said[start + 6].split() == ["paper", "-9.40", "-0.95", "+3.32"]
+
+
+def test_over_one_model_n_is_1_and_there_is_no_deviation(write):
+    said = said_by(write("one"))
+    [place] = [number for number, line in enumerate(said) if line.startswith("NNVV ")]
+    assert said[place].split() == ["NNVV", "n", "=", "1", "100.00", "100.00", "100.00", "100.00"]
+    assert said[place + 1].split()[:7] == ["paper,", "n", "=", "36", "84.26", "±", "12.61"]
+
+
+def test_figures_count_lists_and_orders_over_the_models_with_replies(folders):
+    said = said_by(*folders)
+    bars = said[said.index("Figure 3: ordered lists by how many of 2 models composed them") + 5 :][:3]
+    assert [" ".join(bar.split()) for bar in bars] == ["0 0 0.00 0.00", "1 23 95.83 95.83", "2 1 4.17 100.00"]
+    assert cells_of(said, "mean ") == [["mean", "24.00", "1.00"]]
+    assert cells_of(said, "24 ") == [["24", "1", "0"]]
+
+
+def test_plain_text_fits_100_columns(folders):
+    long = [line for line in said_by(*folders) if len(line) > 100]
+    assert long == []
+
+
+def test_what_no_run_has_anything_for_is_named_with_the_run_that_would_give_it(write):
+    said = said_by(write("two", shots=2))
+    assert said[: len(ALL_NEEDS)] == ALL_NEEDS
+
+
+def test_the_reasoning_models_named_are_those_of_the_registry_that_table_7_pairs():
+    names = {spec.published_as: spec.name for spec in load_registry().values()}
+    [need] = [line for line in ALL_NEEDS if "reasoning" in line]
+    for model, base in REASONING_BASES.items():
+        assert f"{names[model]} and {names[base]}" in need
+
+
+def test_one_model_has_no_figures_and_its_tables_miss_what_is_named(write):
+    said = said_by(write("run"))
+    deltas = "deltas in Tables 1 and 7 need --ocg-condition both for qwen2-7b"
+    assert [line for line in said if " need" in line] == [ALL_NEEDS[3], *ALL_NEEDS[5:], deltas]
+    assert "deltas in Table 4 need --ocg-shots 0 as well for qwen2-7b" in said_by(write("shot", shots=1))
+
+
+def test_a_model_without_generations_is_in_the_tables_and_named_as_left_out_of_the_figures(write):
+    folders = [write("a", "a"), write("b", "b"), write("c", "c")]
+    (folders[1] / "generations.jsonl").unlink()
+    said = said_by(*folders)
+    assert "Figure 3: ordered lists by how many of 2 models composed them" in said
+    assert "Figures 3 and 4 are without b, whose results have no generations.jsonl beside them" in said
+
+
+def test_renamed_results_are_not_taken_for_those_of_the_generations_beside_them(write):
+    folder = write("a", "a")
+    (folder / "before.json").write_bytes((write("b", "b") / "results.json").read_bytes())
+    said = said_by(folder, folder / "before.json")
+    assert ALL_NEEDS[-1] in said
+
+
+def test_lists_without_a_reply_are_counted(write):
+    said = said_by(
+        write("a", "a"), write("b", "b", lambda asked, number: in_order(asked, number) if number > 1 else None)
+    )
+    assert "Figures 3 and 4: ordered lists that a model has no reply for, so not composed: 2" in said
+
+
+def test_numbers_say_what_they_were_measured_on_and_why_some_are_not_there(write):
+    said = said_by(write("run"))
+    assert "everyday abababab (sample 1:0), templates 0,3, 0-shot, matcher inflection|spacy:3.8.18" in said
+    assert "paper: 192 concept sets of CommonGen-lite, six templates, in Table 7 template 0 alone" in said
+    assert any(line.startswith("-: pBLEURT, distinct, perplexity: not asked for;") for line in said)
+
+
+def test_a_run_that_is_not_whole_is_named(write):
+    folder = changed(write("part"), lambda results: results["selection"].update(planned=96, complete=False))
+    assert "qwen2-7b ordered 0-shot: partial run (48 of 96 cases)" in said_by(folder)
+
+
+def test_values_that_were_not_measured_alike_are_named(write):
+    def other(results):
+        results["rows"][0]["metrics"]["pbleu"]["signature"] = "other"
+
+    said = said_by(write("a", "a"), changed(write("b", "b"), other))
+    assert any(line.startswith("pbleu was measured as ") and "'other'" in line for line in said)
+    assert not any("pbleu was measured" in line for line in said_by(write("c", "c"), write("d", "d")))
+
+
+def test_json_is_the_lines_as_plain_data(folders):
+    said = json.loads(ocg_tables(*folders, "--json")[1])
+    assert said["schema"] == 1
+    assert [line["model"] for line in said["table1"]] == ["marco-o1", "qwen2-7b"]
+    assert said["table1"][1]["published_deltas"]["coverage_ordered"] == 2.72
+    assert said["table2"][0]["spreads"]["coverage_ordered"]["models"] == 2
+    assert [line["condition"] for line in said["table3"]] == ["original", "ordered"] * 2
+    assert said["table4"][0]["deltas"]["coverage_ordered"] == 0
+    assert said["reasoning_gains"][0]["base"] == "qwen2-7b"
+    assert (said["models"], said["figure3"][2]["lists"], said["figure4"][0]["mean"]) == (
+        ["marco-o1", "qwen2-7b"],
+        1,
+        24,
+    )
+    assert said["missing"] == ["deltas in Tables 1 and 7 need --ocg-condition both for marco-o1"]
+
+
+def test_text_out_of_the_results_is_no_markup_and_moves_no_cursor(write):
+    folder = write("odd", "\x1b[31m<b>|x")
+    assert "\x1b" not in ocg_tables(folder)[1]
+    status, said = ocg_tables(folder, "--markdown")
+    assert (status, said.startswith("## Ordered CommonGen: the paper's tables\n\n### Table 1: zero-shot;")) == (0, True)
+    assert "<b>" not in said
+    assert "- <code>Table 4 needs the same model run with" in said
+    assert len({line.count("|") for line in said.partition("### Table 2")[0].splitlines() if "|" in line}) == 1
+
+
+def test_runs_that_differ_do_not_go_into_one_table(write, capsys):
+    assert ocg_tables(write("a", "a"), write("b", "b", matcher="lemma")) == (2, "")
+    assert "'b' was run with matcher 'lemma' and the first model with" in capsys.readouterr().err
+
+
+def test_results_that_no_run_writes_exit_with_2_and_name_what_is_wrong(write, tmp_path, capsys):
+    folder = changed(write("a"), lambda results: results["rows"][0].update(by_template=[]))
+    assert ocg_tables(folder) == (2, "")
+    assert f"results {str(folder)!r}: rows.by_template is [], which no run writes" in capsys.readouterr().err
+    assert ocg_tables(tmp_path / "nowhere") == (2, "")
+    assert "nowhere' do not exist; give the results.json of a run" in capsys.readouterr().err
+
+
+def test_generations_of_another_run_are_refused(write, capsys):
+    folder = write("a", "a")
+    (folder / "generations.jsonl").write_bytes((write("b", "b") / "generations.jsonl").read_bytes())
+    assert ocg_tables(folder) == (2, "")
+    assert "take both files from the same run" in capsys.readouterr().err
+
+
+def test_runs_of_the_benchmark_are_put_into_tables_as_they_lie(bench):
+    bench.run("--ocg-output", "zero")
+    bench.run("--ocg-output", "one", "--ocg-shots", "1")
+    bench.run("--ocg-output", "other", model="scripted:in-order")
+    said = said_by(*(bench.path / name for name in ("zero", "one", "other")))
+    assert "Table 4: one-shot; delta: one-shot minus zero-shot" in said
+    assert cells_of(said, "mean ") == [["mean", "24.00", "6.00"]]

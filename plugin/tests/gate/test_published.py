@@ -1,0 +1,97 @@
+"""The shipped threshold files are what the paper's Table 1 makes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ocg.gate.files import load_thresholds
+from pytest_ocg.gate.judge import Status, evaluate
+from pytest_ocg.gate.published import TOLERANCES, published_files, write_published
+from pytest_ocg.inputs.published import PAPER_SHA256, load_published
+from pytest_ocg.inputs.resources import resource
+
+FILES = published_files()
+
+
+def test_every_model_of_the_papers_table_has_a_file():
+    assert len(FILES) == len(load_published().table1) == 36
+    assert {"gemma2-9b.toml", "llama3.1-405b.toml", "gpt-4o.toml"} <= FILES.keys()
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_the_shipped_file_is_the_generated_one(name):
+    assert (resource("thresholds") / name).read_text(encoding="utf-8") == FILES[name]
+
+
+def test_a_published_file_says_whose_numbers_it_has_and_leaves_open_what_the_paper_does():
+    gemma, gpt = (load_thresholds(resource("thresholds") / f"{name}.toml") for name in ("gemma2-9b", "gpt-4o"))
+    assert (gemma.origin, gemma.model, gemma.max_error_share) == ("published", "gemma2-9b", 0.0)
+    assert gemma.signature == {
+        "dataset": "commongen-lite",
+        "dataset_sha256": PAPER_SHA256,
+        "matcher": "inflection",
+        "quantization": "4bit",
+        "templates": [0, 1, 2, 3, 4, 5],
+        "condition": "ordered",
+        "shots": 0,
+    }
+    assert gemma.signature.keys() - gpt.signature.keys() == {"quantization"}
+    [selection] = gemma.selections
+    found = {limit.metric: (limit.baseline, limit.max_drop, limit.max_rise) for limit in selection.limits}
+    assert found["coverage_ordered"] == (23.56, TOLERANCES["coverage_ordered"], None)
+    assert found["pbleu"] == (23.95, None, TOLERANCES["pbleu"])
+    assert found.keys() == TOLERANCES.keys()
+    assert {limit.signature for limit in selection.limits} == {None}
+    assert not any(limit.strict for limit in selection.limits)
+
+
+@pytest.fixture
+def paper_run(make_results):
+    """A whole run of the paper's setting that measured what the paper did, with intervals of four points."""
+    results = make_results()
+    results["dataset"].update(name="commongen-lite", sha256=PAPER_SHA256, sets=192)
+    results["selection"]["sets"] = None
+    [row] = results["rows"]
+    row["model"], row["identity"]["quantization"] = "gemma2-9b", "4bit"
+    for metric, value in load_published().table1["Gemma2-9B"].values.items():
+        interval = {"low": value - 2, "high": value + 2, "floor": value - 1.7, "ceiling": value + 1.7}
+        row["metrics"][metric] = {
+            "value": value, "n": 27648, "signature": "x", "interval": interval, "standard_error": 1.0, "sets": 192,
+        }  # fmt: skip
+    return results
+
+
+def verdict(results):
+    return evaluate(results, results["rows"][0], load_thresholds(resource("thresholds") / "gemma2-9b.toml"))
+
+
+def test_a_run_like_the_papers_passes(paper_run):
+    assert verdict(paper_run).line() == "gate: PASSED gemma2-9b (5 limits hold)"
+
+
+@pytest.mark.parametrize(("points", "status"), [(-4.0, Status.PASSED), (-4.5, Status.FAILED), (6.0, Status.PASSED)])
+def test_a_run_fails_that_is_behind_the_paper_by_more_than_tolerance_and_noise(paper_run, points, status):
+    paper_run["rows"][0]["metrics"]["coverage_ordered"]["value"] += points
+    for end in ("low", "high", "floor", "ceiling"):
+        paper_run["rows"][0]["metrics"]["coverage_ordered"]["interval"][end] += points
+    assert verdict(paper_run).status is status
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"matcher": "lemma|spacy:3.8.18"}, "matcher is 'lemma|spacy:3.8.18' but the thresholds are for 'inflection'"),
+        ({"dataset": {"name": "everyday", "sha256": "ab"}}, "dataset_sha256 is 'ab' but the thresholds are for '30a0"),
+    ],
+)
+def test_another_kind_of_run_is_not_judged_by_the_paper(paper_run, change, said):
+    paper_run.update(change)
+    found = verdict(paper_run)
+    assert found.status is Status.NOT_EVALUATED
+    assert said in found.line()
+
+
+def test_files_are_written_over_what_is_there(tmp_path):
+    (tmp_path / "gemma2-9b.toml").write_text("old", encoding="utf-8")
+    written = write_published(tmp_path / ".")
+    assert {path.name: path.read_text(encoding="utf-8") for path in written} == FILES

@@ -1,0 +1,44 @@
+"""What hosted models cost: known where the registry has a price, unknown otherwise, and never zero for unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ocg.inputs.models import Price, load_registry
+from pytest_ocg.inputs.prices import Forecast, cost_of, estimated_tokens
+
+PRICE = Price(2.0, 10.0, "2024-05-13")
+
+
+@pytest.mark.parametrize(
+    ("price", "tokens", "cost"),
+    [(PRICE, (1_000_000, 0), 2.0), (PRICE, (500_000, 100_000), 2.0), (PRICE, (0, 0), 0.0), (None, (5, 5), None)],
+)
+def test_a_cost_is_tokens_at_their_price_and_unknown_without_one(price, tokens, cost):
+    assert cost_of(price, *tokens) == cost
+
+
+def test_a_forecast_says_what_it_counts_and_that_it_is_at_most():
+    assert Forecast(4608, 345_600, 128).told("gpt", PRICE) == (
+        "gpt: 4,608 prompts of about 345,600 tokens together, replies of at most 589,824; cost about $6.59 at most "
+        "(price of 2024-05-13); what is in the cache costs nothing"
+    )
+    assert Forecast(24, 1800, 128).told("own", None) == (
+        "own: 24 prompts of about 1,800 tokens together, replies of at most 3,072; cost unknown; what is in the cache "
+        "costs nothing"
+    )
+
+
+def test_tokens_are_estimated_from_characters(make_prompt):
+    prompt = make_prompt("dog", "catch")
+    characters = sum(len(message.content) for message in prompt.messages)
+    assert characters / 4 + 8 <= estimated_tokens(prompt) < characters / 4 + 9
+
+
+def test_shipped_prices_are_of_openai_models_on_a_date():
+    priced = {name: spec.price for name, spec in load_registry().items() if spec.price is not None}
+    assert priced == {
+        "gpt-3.5": Price(0.5, 1.5, "2024-01-25"),
+        "gpt-4o": Price(5.0, 15.0, "2024-05-13"),
+        "gpt-4o-mini": Price(0.15, 0.6, "2024-07-18"),
+    }

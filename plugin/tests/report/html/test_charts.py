@@ -1,0 +1,71 @@
+"""Charts: what is given is drawn, in the colours of the page, the same way every time, whatever labels say."""
+
+import re
+import sys
+
+import pytest
+
+from pytest_ocg.errors import ExportError
+from pytest_ocg.report.html.charts import Series, Words, draw_heat_map, draw_series
+
+WORDS = Words("c", "a title", "a description", "across", "up")
+
+
+def drawn(labels=("a", "b"), *series, **given):
+    return draw_series(WORDS, labels, series or [Series("bar", 1, [10.0, 20.0])], **given)
+
+
+def test_labels_axes_and_description_are_text_in_the_chart():
+    text = drawn()
+    for told in ("a", "b", "across", "up", "a title", "a description"):
+        assert f">{told}<" in text
+
+
+@pytest.mark.parametrize("form", ["bar", "dot", "diamond", "line"])
+def test_every_form_is_drawn_in_its_tone_and_what_is_absent_is_not(form):
+    text = drawn("abc", Series(form, 2, [10.0, None, 30.0]))
+    assert "var(--series-2)" in text
+    assert "var(--series-1)" not in text
+    assert "nan" not in text
+
+
+def test_deviations_are_drawn_where_there_are_any():
+    plain, spread = (drawn(("a", "b"), Series("bar", 1, [10.0, 20.0], deviations)) for deviations in ([], [None, 5.0]))
+    assert spread.count('stroke-width="1.2"') == plain.count('stroke-width="1.2"') + 1
+
+
+@pytest.mark.parametrize("draw", [drawn, lambda: draw_heat_map(WORDS, [[75.0, 25.0], [None, 100.0]])])
+def test_the_same_chart_is_the_same_text(draw):
+    assert draw() == draw()
+
+
+@pytest.mark.parametrize("draw", [drawn, lambda: draw_heat_map(WORDS, [[75.0, 25.0], [None, 100.0]])])
+def test_no_colour_is_fixed_and_no_style_needed(draw):
+    colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', draw()))
+    assert not [colour for colour in colours if colour != "none" and not colour.startswith("var(--")]
+    assert " style=" not in draw()
+
+
+def test_a_heat_map_has_its_numbers_and_a_dash_where_there_is_none():
+    text = draw_heat_map(WORDS, [[75.4, 24.6], [None, 100.0]])
+    assert [cell for cell in re.findall(r">([\d-]+)</text>", text) if cell not in "12"] == ["75", "25", "-", "100"]
+
+
+@pytest.mark.parametrize("label", ["$\\frac{$", "<script>", "狗\u202e\x00\ud800", "a" * 1000])
+def test_a_label_out_of_a_run_is_neither_markup_nor_formula_nor_a_warning(label):
+    text = drawn((label, "b"))
+    assert "<script" not in text
+    assert text.isascii() or "…" in text
+    assert max(map(len, re.findall(r">([^<]*)</text>", text))) < 100
+
+
+def test_nothing_to_draw_is_an_empty_chart():
+    assert "<svg" in drawn((), Series("line", 1, []))
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(
+        ExportError, match=r"charts need matplotlib.*pip install \"pytest-ordered-commongen\[report\]\""
+    ):
+        drawn()

@@ -1,0 +1,60 @@
+"""Shares: GPUs dealt out of the caller's own, cores divided where there are none."""
+
+import pytest
+
+from pytest_ocg.session.shares import dealt, take_share, wait_asleep, workers_for
+
+
+@pytest.mark.parametrize(
+    ("gpus", "per_worker", "workers"), [((), 1, 1), (("0",), 1, 1), (("2", "3"), 1, 2), (("0", "1", "2"), 2, 1)]
+)
+def test_auto_means_gpus_and_one_worker_without(gpus, per_worker, workers):
+    assert workers_for(gpus, per_worker) == workers
+
+
+@pytest.mark.parametrize(
+    ("gpus", "per_worker", "shares"),
+    [
+        (("2", "3"), 1, [("2",), ("3",), ("2",), ("3",)]),
+        (("GPU-a", "GPU-b", "GPU-c", "GPU-d"), 2, [("GPU-a", "GPU-b"), ("GPU-c", "GPU-d"), ("GPU-a", "GPU-b")]),
+        (("0",), 2, [("0",), ("0",)]),
+        ((), 1, [(), ()]),
+    ],
+)
+def test_gpus_are_dealt_round_robin_and_never_others_than_the_callers(gpus, per_worker, shares):
+    assert [dealt(gpus, worker, per_worker) for worker in range(len(shares))] == shares
+
+
+def test_a_worker_sees_its_gpu_and_keeps_its_threads():
+    environment = {"CUDA_VISIBLE_DEVICES": "2,3"}
+    take_share(environment, ("2", "3"), worker=1, workers=4, per_worker=1, cores=8)
+    assert environment == {"CUDA_VISIBLE_DEVICES": "3"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [({}, {"OMP_NUM_THREADS": "2"}), ({"OMP_NUM_THREADS": "5"}, {"OMP_NUM_THREADS": "5"})]
+)
+def test_without_gpus_workers_divide_the_cores_unless_the_caller_has(before, after):
+    take_share(before, (), worker=0, workers=4, per_worker=1, cores=8)
+    assert before == after
+
+
+def test_more_workers_than_cores_have_one_thread_each():
+    environment = {}
+    take_share(environment, (), worker=3, workers=16, per_worker=1, cores=2)
+    assert environment == {"OMP_NUM_THREADS": "1"}
+
+
+def test_waiting_threads_sleep_unless_the_caller_has_decided():
+    undecided, decided = {}, {"OMP_WAIT_POLICY": "ACTIVE"}
+    wait_asleep(undecided)
+    wait_asleep(decided)
+    assert undecided == {"OMP_WAIT_POLICY": "PASSIVE"}
+    assert decided == {"OMP_WAIT_POLICY": "ACTIVE"}
+
+
+def test_auto_is_one_worker_on_a_machine_without_gpus(bench, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    result = bench.run("-n", "auto")
+    assert result.parseoutcomes() == {"passed": 18, "missed": 54}
+    result.stdout.fnmatch_lines(["*1 worker*"])
