@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from rows import Row
 
-from pytest_ocg.statistics.drop import drop_from_number, paired_drop
+from pytest_ocg.statistics.differences import differences, drop_from_number, paired_drop
 from pytest_ocg.statistics.intervals import intervals
-from pytest_ocg.statistics.paired import differences
 from pytest_ocg.statistics.resampling import RowStatistics
 
 SETS, TEMPLATES, ORDERS = 192, 6, 24

@@ -9,17 +9,16 @@ from typing import Any
 
 from rows import Row
 
-from pytest_ocg.backends.base import Prompt
 from pytest_ocg.backends.huggingface.backend import HuggingFaceBackend
 from pytest_ocg.inputs.cases import Case, cut_batches, expand_cases
-from pytest_ocg.inputs.concepts import load_dataset, sample_sets
+from pytest_ocg.inputs.concepts import load_dataset
 from pytest_ocg.inputs.models import load_registry, resolve_model
-from pytest_ocg.inputs.prompts import load_templates
+from pytest_ocg.inputs.prompts import Prompt, load_templates
+from pytest_ocg.inputs.selection import SetSample, sample_sets
 from pytest_ocg.run.cache.cache import Cache
-from pytest_ocg.run.option_readers import SetSample
+from pytest_ocg.run.options import Options
 from pytest_ocg.run.plan import Plan
 from pytest_ocg.run.runner import Runner
-from pytest_ocg.session.options import Options
 
 MODEL = "smollm2-135m"
 BARE_BATCH_SIZES = (32, 96)

@@ -28,13 +28,13 @@ from rows import Row
 from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.huggingface.devices import plan_device
 from pytest_ocg.backends.huggingface.loading import LoadedModel, load_model
-from pytest_ocg.backends.huggingface.memory import free_memory
-from pytest_ocg.backends.huggingface.quiet import quiet_libraries
+from pytest_ocg.backends.huggingface.runtime import free_memory, quiet_libraries
 from pytest_ocg.backends.huggingface.sources import fetch, find_source
-from pytest_ocg.inputs.concepts import load_dataset, sample_sets
+from pytest_ocg.inputs.concepts import load_dataset
 from pytest_ocg.inputs.models import load_registry, resolve_model
-from pytest_ocg.metrics import causal_scorer
-from pytest_ocg.metrics.context import ScoringContext
+from pytest_ocg.inputs.selection import sample_sets
+from pytest_ocg.metrics import perplexity as causal_scorer
+from pytest_ocg.metrics.base import ScoringContext
 from pytest_ocg.metrics.perplexity import open_perplexity
 from pytest_ocg.run.cache.cache import Cache
 

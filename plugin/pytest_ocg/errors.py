@@ -1,4 +1,10 @@
-"""Everything this package raises on purpose, under one root."""
+"""Everything this package raises on purpose, under one root, and how names and foreign text are put into messages."""
+
+from __future__ import annotations
+
+import difflib
+import reprlib
+from collections.abc import Iterable
 
 
 class OcgError(Exception):
@@ -55,3 +61,30 @@ class MergeError(OcgError):
 
 class ExportError(OcgError):
     """A report or a table of cases that cannot be written."""
+
+
+def did_you_mean(name: str, known: Iterable[str], limit: int = 1) -> str:
+    """The end of an error message, `; did you mean 'x'?`, empty where no known name is near; case is ignored."""
+    by_folded = {choice.casefold(): choice for choice in known}
+    near = [by_folded[match] for match in difflib.get_close_matches(name.casefold(), by_folded, limit, 0.6)]
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def printable(text: str, limit: int = 300) -> str:
+    """The text on one line, with anything a terminal might obey written as an escape, cut at `limit` characters."""
+    shown = text[:limit]
+    if not shown.isprintable():
+        shown = "".join(
+            character if character.isprintable() else " " if character in "\n\t\r" else ascii(character)[1:-1]
+            for character in shown
+        )
+    return f"{shown} …" if len(text) > limit else shown
+
+
+def shown(value: object) -> str:
+    """A value out of a file, quoted on one line, cut in the middle where it is long."""
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = 160
+    short.maxlist = short.maxtuple = 12
+    short.maxlevel = 3
+    return short.repr(value)

@@ -1,4 +1,4 @@
-"""What the contracts of `lint-imports` cannot say: who owns a heavy library, and what a session that uses nothing loads."""
+"""What the contracts of `lint-imports` cannot say: who owns a library, and what an unused plugin loads."""
 
 import ast
 import subprocess

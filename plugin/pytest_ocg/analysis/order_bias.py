@@ -2,14 +2,190 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
 from typing import Any
 
-from pytest_ocg.analysis.order_preference import OrderPreference, measure_preference
-from pytest_ocg.analysis.reply_orders import Order, ReplyOrder, by_set, kendall_distance, modes, read_reply_order
+from pytest_ocg.metrics.base import SetKey, SetStatistic, average_over_templates
 from pytest_ocg.metrics.order import ordered_rate
+
+Order = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyOrder:
+    """The order asked for in one case and the one its reply has.
+
+    `realised` is None where a concept is missing, or two concepts first occur at the same word. `in_order` says whether
+    the concepts can be found in the order asked for, which need not be the one they first occur in.
+    """
+
+    template: int
+    set_id: str
+    pattern: str
+    asked: Order
+    realised: Order | None
+    covered: bool
+    in_order: bool
+    is_echo: bool
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether every concept occurs and yet no order can be told."""
+        return self.covered and self.realised is None
+
+    @property
+    def deviates(self) -> bool:
+        """Whether the reply has an order and it is not the one asked for."""
+        return self.realised is not None and not self.in_order
+
+
+def read_reply_order(record: Mapping[str, Any]) -> ReplyOrder | None:
+    """The orders of one `generations.jsonl` object; None where there is no reply."""
+    if record["outcome"] == "error":
+        return None
+    asked = tuple(record["concepts"])
+    return ReplyOrder(
+        template=record["template"],
+        set_id=record["set"],
+        pattern=record["pattern"],
+        asked=asked,
+        realised=realised_order(asked, record["positions"]),
+        covered=record["covered"],
+        in_order=record["in_order"],
+        is_echo=record["echo"],
+    )
+
+
+def realised_order(concepts: Sequence[str], positions: Sequence[Sequence[int]]) -> Order | None:
+    """The concepts by where each first occurs; None where one does not, or two first occur at the same word."""
+    if not all(positions):
+        return None
+    first = {at[0]: concept for concept, at in zip(concepts, positions, strict=True)}
+    return tuple(first[place] for place in sorted(first)) if len(first) == len(concepts) else None
+
+
+def by_set(replies: Iterable[ReplyOrder]) -> dict[SetKey, list[ReplyOrder]]:
+    """The replies of each concept set under each template."""
+    groups: defaultdict[SetKey, list[ReplyOrder]] = defaultdict(list)
+    for reply in replies:
+        groups[reply.template, reply.set_id].append(reply)
+    return dict(groups)
+
+
+def kendall_distance(one: Order, other: Order) -> int:
+    """How many pairs of concepts stand the other way round: of four concepts 0 to 6."""
+    place = {concept: number for number, concept in enumerate(other)}
+    return sum(place[before] > place[after] for before, after in combinations(one, 2))
+
+
+def modes(counts: Counter[Order]) -> tuple[Order, ...]:
+    """The most frequent orders, alphabetically; none of none."""
+    most = max(counts.values(), default=0)
+    return tuple(sorted(order for order, count in counts.items() if count == most)) if most else ()
+
+
+MIN_REPLIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPreference:
+    """The realised orders of replies that cover their concepts; shares in percent, entropies in bits.
+
+    `sets` is how many pairs of set and template have at least two such replies; the averages are over these, and None
+    where there is none. `heat_map[i][j]` counts how often the concept asked for at place i stands at place j.
+    """
+
+    replies: int
+    sets: int
+    default_share: float | None
+    held_out_share: float | None
+    held_out_share_at_random: float
+    entropy_bits: float | None
+    entropy_bits_at_random: float | None
+    most_bits: float
+    heat_map: tuple[tuple[int, ...], ...]
+
+
+def measure_preference(replies: Sequence[ReplyOrder], concepts: int) -> OrderPreference:
+    """The preference shown by `replies` to sets of that many concepts; those without a realised order are left out."""
+    realised = {
+        key: Counter(reply.realised for reply in group if reply.realised is not None)
+        for key, group in by_set(replies).items()
+    }
+    counts = {key: found for key, found in realised.items() if found.total() >= MIN_REPLIES}
+    orders = math.factorial(concepts)
+    return OrderPreference(
+        replies=sum(found.total() for found in realised.values()),
+        sets=len(counts),
+        default_share=average_over_templates(
+            {key: SetStatistic(100.0 * max(found.values()), found.total()) for key, found in counts.items()}
+        ),
+        held_out_share=average_over_templates(
+            {key: SetStatistic(100.0 * _predicted(found), found.total()) for key, found in counts.items()}
+        ),
+        held_out_share_at_random=100 / orders,
+        entropy_bits=average_over_templates(
+            {key: SetStatistic(entropy_bits(found), 1) for key, found in counts.items()}
+        ),
+        entropy_bits_at_random=average_over_templates(
+            {key: SetStatistic(random_entropy_bits(found.total(), orders), 1) for key, found in counts.items()}
+        ),
+        most_bits=math.log2(orders),
+        heat_map=_heat_map(replies, concepts),
+    )
+
+
+def entropy_bits(counts: Counter[Order]) -> float:
+    """The entropy of the orders as they were counted: 0 where all are the same."""
+    total = counts.total()
+    return math.fsum(count / total * math.log2(total / count) for count in counts.values())
+
+
+@lru_cache(maxsize=4096)
+def random_entropy_bits(replies: int, orders: int) -> float:
+    """What `entropy_bits` is on average where each reply takes any of the orders with the same chance.
+
+    It lies below log2 of `orders`, since so few replies cannot show them evenly.
+    """
+    chance = 1 / orders
+    repeated = math.fsum(
+        math.exp(
+            math.lgamma(replies + 1)
+            - math.lgamma(count + 1)
+            - math.lgamma(replies - count + 1)
+            + count * math.log(chance)
+            + (replies - count) * math.log1p(-chance)
+        )
+        * count
+        * math.log2(count)
+        for count in range(2, replies + 1)
+    )
+    return math.log2(replies) - orders * repeated / replies
+
+
+def _predicted(counts: Counter[Order]) -> float:
+    """How many replies have the order most frequent among the others of their set; a tie of n counts 1/n."""
+    predicted = 0.0
+    for order, count in counts.items():
+        others = [number for other, number in counts.items() if other != order]
+        most = max(others, default=0)
+        if count - 1 >= most:
+            predicted += count / (1 + (others.count(most) if count - 1 == most else 0))
+    return predicted
+
+
+def _heat_map(replies: Sequence[ReplyOrder], concepts: int) -> tuple[tuple[int, ...], ...]:
+    cells = [[0] * concepts for _ in range(concepts)]
+    for reply in replies:
+        if reply.realised is not None:
+            for place, concept in enumerate(reply.asked):
+                cells[place][reply.realised.index(concept)] += 1
+    return tuple(map(tuple, cells))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The seam between the runner and whatever makes replies."""
+"""The seam between the runner and whatever makes replies, and what of a raw reply is its answer."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from pytest_ocg.errors import BackendError, ModelError, OcgError
+from pytest_ocg.inputs.prompts import Prompt
 
 BACKEND_METHODS = ("identity", "preferred_batch_size", "generate", "provenance", "close")
-
-Role = Literal["system", "user", "assistant"]
 
 
 class ErrorKind(StrEnum):
@@ -27,29 +26,6 @@ class ErrorKind(StrEnum):
     TRUNCATED = "truncated"
     MISSING = "missing"
     BACKEND = "backend"
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a chat."""
-
-    role: Role
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What one case asks of a model: the turns, and what they ask for.
-
-    `concepts` are the lemmas in the order asked for. `messages` start with the system turn; a backend whose model has
-    no system role folds it into the first user turn.
-    """
-
-    concepts: tuple[str, ...]
-    template: int
-    condition: str
-    shots: int
-    messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +145,48 @@ def generation_of(
     kind = ErrorKind.TRUNCATED if finish_reason == "length" else ErrorKind.EMPTY
     detail = "cut off before any answer" if kind is ErrorKind.TRUNCATED else "the reply is empty"
     return Generation(None, kind, detail, finish_reason, prompt_tokens, completion_tokens)
+
+
+COMMON_TAGS = ("<think>", "</think>")
+
+
+def opens_reasoning(prompt: str, reasoning: tuple[str, str] | None) -> bool:
+    """Whether the rendered prompt itself opens the reasoning block, so that the reply begins inside it."""
+    return prompt.rstrip().endswith((reasoning or COMMON_TAGS)[0])
+
+
+def answer_of(
+    text: str,
+    *,
+    reasoning: tuple[str, str] | None = None,
+    answer: tuple[str, str] | None = None,
+    is_open: bool = False,
+) -> str | None:
+    """The part of a reply that is its answer, None for a reply that never leaves its reasoning (SPEC section 2).
+
+    All up to the last closing tag is reasoning, whether or not it was opened. `is_open` says that the prompt opened the
+    block. Without `reasoning` tags the common `<think>` counts, but only where the reply begins with it or the prompt
+    ends with it: a model not known to reason may write about tags. What `answer` tags enclose is the whole answer.
+    """
+    tags = reasoning
+    if tags is None and (is_open or text.lstrip().startswith(COMMON_TAGS[0])):
+        tags = COMMON_TAGS
+    if tags is not None:
+        outside = _outside(text, *tags, is_open=is_open)
+        if outside is None:
+            return _marked(text, *answer) if answer is not None and answer[1] in text else None
+        text = outside
+    return text if answer is None else _marked(text, *answer)
+
+
+def _outside(text: str, opening: str, closing: str, *, is_open: bool) -> str | None:
+    _, closed, rest = text.rpartition(closing)
+    if not closed and is_open:
+        return None
+    before, reopened, _ = rest.partition(opening)
+    return None if reopened and not before.strip() else before
+
+
+def _marked(text: str, opening: str, closing: str) -> str:
+    """What stands between the last pair of tags; up to the end where it was not closed, all where it was not opened."""
+    return text.rpartition(opening)[2].partition(closing)[0]

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, Prompt, generation_of
+from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, generation_of
 from pytest_ocg.errors import BackendError
 from pytest_ocg.inputs.models import ModelSpec
+from pytest_ocg.inputs.prompts import Prompt
 
 Asked = tuple[tuple[str, ...], int, str]
 BATCH_SIZE = 512

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pytest_ocg.backends.base import Backend, Generation, GenerationSettings, Prompt, generation_of
-from pytest_ocg.errors import BackendError, ModelError
+from pytest_ocg.backends.base import Backend, Generation, GenerationSettings, generation_of
+from pytest_ocg.errors import BackendError, ModelError, did_you_mean
 from pytest_ocg.inputs.models import ModelSpec
-from pytest_ocg.suggestion import did_you_mean
+from pytest_ocg.inputs.prompts import Prompt
 
 
 class ScriptedBackend:

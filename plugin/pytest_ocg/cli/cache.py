@@ -14,8 +14,7 @@ from typing import Any, TextIO
 
 from pytest_ocg.cli.layout import aligned, markdown_table, size_text
 from pytest_ocg.errors import CacheError, OptionError
-from pytest_ocg.run.cache.cache import FILE_NAME, Cache, default_cache_directory
-from pytest_ocg.run.cache.upkeep import ModelUsage
+from pytest_ocg.run.cache.cache import FILE_NAME, Cache, ModelUsage, default_cache_directory
 
 _COLUMNS = ("model", "replies", "size", "ways made", "first", "last")
 _RIGHT = frozenset({"replies", "size", "ways made"})

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pytest_ocg.report.comparison import render_comparison, render_comparison_markdown
-from pytest_ocg.report.github import tell_github
+from pytest_ocg.report.verdicts import tell_github
 from pytest_ocg.results.comparison import compare
 from pytest_ocg.results.files import load_run
 

@@ -10,13 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_ocg.gate.baseline import hold_against
+from pytest_ocg.gate.checks import hold_against
 from pytest_ocg.gate.files import thresholds_for
-from pytest_ocg.gate.judge import UNUSED_BASELINE, Verdict, counts_from_baseline, judge
-from pytest_ocg.gate.status import default_status, exit_status
+from pytest_ocg.gate.judge import UNUSED_BASELINE, Verdict, counts_from_baseline, default_status, exit_status, judge
 from pytest_ocg.gate.thresholds import Thresholds
-from pytest_ocg.report.github import tell_github
-from pytest_ocg.report.verdicts import render_verdicts, render_verdicts_markdown
+from pytest_ocg.report.verdicts import render_verdicts, render_verdicts_markdown, tell_github
 from pytest_ocg.results.files import load_results, load_run
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pytest_ocg.cli.layout import markdown_table
-from pytest_ocg.errors import MergeError
-from pytest_ocg.results.comparability import shown
+from pytest_ocg.errors import MergeError, shown
 from pytest_ocg.results.files import Run, load_run
 from pytest_ocg.results.merging import Merged, merge
 from pytest_ocg.results.writing import results_folder, write_results

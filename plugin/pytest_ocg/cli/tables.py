@@ -9,13 +9,23 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_ocg.analysis.model_tables import ModelLine, Row, collect_rows, reasoning_gains, table1, table4, table7
 from pytest_ocg.analysis.paper_figures import ComposedLists, composed_lists, figure3, figure4
-from pytest_ocg.analysis.spread_tables import table2, table3
+from pytest_ocg.analysis.paper_tables import (
+    ModelLine,
+    Row,
+    collect_rows,
+    reasoning_gains,
+    table1,
+    table2,
+    table3,
+    table4,
+    table7,
+)
+from pytest_ocg.errors import shown
 from pytest_ocg.inputs.published import load_published
 from pytest_ocg.report.paper_tables import PAPER_METRICS, PaperTables, render_tables, render_tables_markdown
 from pytest_ocg.report.summary_table import footnotes, recipe_line
-from pytest_ocg.results.comparability import run_problems, shown
+from pytest_ocg.results.comparability import run_problems
 from pytest_ocg.results.files import Run, load_results, load_run
 from pytest_ocg.results.shape import check_shape
 

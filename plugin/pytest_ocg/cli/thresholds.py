@@ -19,10 +19,9 @@ from pytest_ocg.gate.files import (
     load_thresholds,
     write_thresholds,
 )
-from pytest_ocg.gate.margins import MARGIN
 from pytest_ocg.gate.published import write_published
-from pytest_ocg.gate.thresholds import Limit, Thresholds
-from pytest_ocg.inputs.resources import resource
+from pytest_ocg.gate.thresholds import MARGIN, Limit, Thresholds
+from pytest_ocg.inputs.files import resource
 from pytest_ocg.results.files import load_results
 
 _COLUMNS = ("selection", "cases", "metric", "min", "max", "max_drop", "max_rise", "baseline", "strict")

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ocg.errors import ThresholdError
-from pytest_ocg.gate.margins import MARGIN
 from pytest_ocg.gate.parsing import parse_thresholds
-from pytest_ocg.gate.thresholds import Thresholds
+from pytest_ocg.gate.thresholds import MARGIN, Thresholds
+from pytest_ocg.inputs.files import resource
 from pytest_ocg.inputs.models import id_name
-from pytest_ocg.inputs.resources import resource
 from pytest_ocg.results.whole_files import write_whole
 
 MAX_FILE_BYTES = 64 * 1024

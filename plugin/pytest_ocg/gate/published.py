@@ -8,8 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pytest_ocg.gate.files import file_name, write_file
-from pytest_ocg.gate.margins import FIRST_LIMITS
-from pytest_ocg.gate.thresholds import GUIDE, SCHEMA
+from pytest_ocg.gate.thresholds import FIRST_LIMITS, GUIDE, SCHEMA
 from pytest_ocg.inputs.models import OPENAI, ModelSpec, load_registry
 from pytest_ocg.inputs.published import PAPER_SHA256, PAPER_TEMPLATES, ModelRow, Published, load_published
 

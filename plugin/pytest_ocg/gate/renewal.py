@@ -10,12 +10,11 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import InlineTable, Table
 
-from pytest_ocg.errors import ThresholdError
+from pytest_ocg.errors import ThresholdError, shown
 from pytest_ocg.gate.checks import score_of
 from pytest_ocg.gate.judge import Status, evaluate
-from pytest_ocg.gate.margins import FIRST_LIMITS, limit_from
 from pytest_ocg.gate.parsing import parse_thresholds
-from pytest_ocg.gate.thresholds import GUIDE, SCHEMA, Thresholds, is_number
+from pytest_ocg.gate.thresholds import FIRST_LIMITS, GUIDE, SCHEMA, Thresholds, is_number, limit_from
 from pytest_ocg.results.comparability import (
     differing_keys,
     dig,
@@ -23,7 +22,6 @@ from pytest_ocg.results.comparability import (
     run_problems,
     run_signature,
     selection_problems,
-    shown,
 )
 
 _IDENTITY_KEYS = ("backend", "revision", "dtype")

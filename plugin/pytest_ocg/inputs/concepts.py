@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import random
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pytest_ocg.errors import ConceptError, OptionError
-from pytest_ocg.inputs.concept_files import Row, read_rows
-from pytest_ocg.inputs.concept_hub import commongen_lite_file
-from pytest_ocg.inputs.resources import resource
-from pytest_ocg.suggestion import did_you_mean
+from pytest_ocg.errors import ConceptError, OptionError, did_you_mean
+from pytest_ocg.inputs.concept_sources import Row, commongen_lite_file, read_rows
+from pytest_ocg.inputs.files import resource
 
 Tag = Literal["N", "V"]
 
@@ -100,28 +96,6 @@ def load_dataset(source: str, *, revision: str | None = None) -> Dataset:
 def orders(concept_set: ConceptSet) -> list[tuple[Concept, ...]]:
     """Every order of the concepts, the dataset's own first: n! of them."""
     return list(itertools.permutations(concept_set.concepts))
-
-
-def sample_sets(sets: Sequence[ConceptSet], number: int, seed: int) -> tuple[ConceptSet, ...]:
-    """That many of the sets, in dataset order, each make-up with its share (largest remainder, the rarer first).
-
-    Which ones depends on their content and the seed, not on their order. Raises OptionError where there are too few.
-    """
-    if not 1 <= number <= len(sets):
-        raise OptionError(f"--ocg-sets {number}: there are {len(sets)} concept sets, so a sample has 1 to {len(sets)}")
-    strata: defaultdict[str, list[ConceptSet]] = defaultdict(list)
-    for entry in sorted(sets, key=lambda entry: entry.key):
-        strata[entry.make_up].append(entry)
-    shares = {make_up: divmod(number * len(members), len(sets)) for make_up, members in strata.items()}
-    missing = number - sum(share for share, _ in shares.values())
-    by_claim = sorted(strata, key=lambda make_up: (-shares[make_up][1], len(strata[make_up]), make_up))
-    chosen: set[str] = set()
-    for make_up, members in strata.items():
-        count = shares[make_up][0] + (make_up in by_claim[:missing])
-        # One generator a stratum, so that a larger sample keeps what a smaller one took of it.
-        random.Random(f"{seed} {make_up}").shuffle(members)
-        chosen.update(entry.key for entry in members[:count])
-    return tuple(entry for entry in sets if entry.key in chosen)
 
 
 def _exists(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Which models there are: the registry of short names, and what any other name stands for."""
+"""Which models there are, what any other name stands for, and what hosted ones cost."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_ocg.errors import ModelError
-from pytest_ocg.inputs.resources import resource
-from pytest_ocg.inputs.toml_files import check_keys, read_toml, text_value
-from pytest_ocg.suggestion import did_you_mean
+from pytest_ocg.errors import ModelError, did_you_mean
+from pytest_ocg.inputs.files import check_keys, read_toml, resource, text_value
+from pytest_ocg.inputs.prompts import Prompt
 
 Quantization = Literal["4bit", "8bit", "none"]
 
@@ -240,3 +239,40 @@ def _price(entry: object, place: str) -> Price:
             f"{place}: date must be the day the price was listed, such as 2024-07-18, not {table['date']!r}"
         )
     return Price(float(table["input"]), float(table["output"]), table["date"].isoformat())
+
+
+_CHARACTERS_A_TOKEN = 4
+_TOKENS_A_TURN = 4
+_PRICED_TOKENS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a run will ask of a hosted model at most: prompts, their tokens as estimated, and the cap of each reply."""
+
+    prompts: int
+    prompt_tokens: int
+    max_new_tokens: int
+
+    def told(self, model: str, price: Price | None) -> str:
+        """One line for the user before the first request: tokens in and out, and what they cost at most."""
+        replies = self.prompts * self.max_new_tokens
+        cost = cost_of(price, self.prompt_tokens, replies)
+        told = "unknown" if cost is None or price is None else f"about ${cost:,.2f} at most (price of {price.date})"
+        return (
+            f"{model}: {self.prompts:,} prompts of about {self.prompt_tokens:,} tokens together, replies of at most "
+            f"{replies:,}; cost {told}; what is in the cache costs nothing"
+        )
+
+
+def cost_of(price: Price | None, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """What so many tokens cost in US dollars, None where the price is not known."""
+    if price is None:
+        return None
+    return (price.input * prompt_tokens + price.output * completion_tokens) / _PRICED_TOKENS
+
+
+def estimated_tokens(prompt: Prompt) -> int:
+    """About how many tokens a prompt is in English: four characters each, and four more for the marks of a turn."""
+    characters = sum(len(message.content) for message in prompt.messages)
+    return math.ceil(characters / _CHARACTERS_A_TOKEN) + _TOKENS_A_TURN * len(prompt.messages)

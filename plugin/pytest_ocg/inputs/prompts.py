@@ -8,12 +8,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from pytest_ocg.backends.base import Message, Prompt
 from pytest_ocg.errors import OptionError, TemplateError
-from pytest_ocg.inputs.resources import resource
-from pytest_ocg.inputs.toml_files import check_keys, read_toml, text_value
+from pytest_ocg.inputs.files import check_keys, read_toml, resource, text_value
 
 CONDITIONS = ("ordered", "original")
 PLACEHOLDER = "{concepts}"
@@ -157,3 +155,40 @@ def _cannot_build(templates: Templates, template: int, condition: str, shots: in
     if condition not in CONDITIONS:
         return f"condition {condition!r}: must be one of {', '.join(CONDITIONS)}"
     return f"shots {shots!r}: there are worked examples for 0 to {len(templates.examples)}"
+
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What one case asks of a model: the turns, and what they ask for.
+
+    `concepts` are the lemmas in the order asked for. `messages` start with the system turn; a backend whose model has
+    no system role folds it into the first user turn.
+    """
+
+    concepts: tuple[str, ...]
+    template: int
+    condition: str
+    shots: int
+    messages: tuple[Message, ...]
+
+
+def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The turns without a system turn, its text in front of the first user turn, a blank line between."""
+    system = [message.content for message in messages if message.role == "system"]
+    turns = [message for message in messages if message.role != "system"]
+    first = next((place for place, turn in enumerate(turns) if turn.role == "user"), None)
+    if not system or first is None:
+        return tuple(turns)
+    turns[first] = Message("user", "\n\n".join([*system, turns[first].content]))
+    return tuple(turns)

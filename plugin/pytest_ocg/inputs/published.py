@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pytest_ocg.errors import ResultsError
-from pytest_ocg.inputs.resources import resource
+from pytest_ocg.inputs.files import resource
 
 PAPER_SETS = 192
 PAPER_TEMPLATES = 6

@@ -13,7 +13,7 @@ from pytest_ocg.errors import MetricError
 from pytest_ocg.metrics.base import Metric
 
 if TYPE_CHECKING:
-    from pytest_ocg.metrics.context import ScoreStore, ScoringContext
+    from pytest_ocg.metrics.base import ScoreStore, ScoringContext
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 

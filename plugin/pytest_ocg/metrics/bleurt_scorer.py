@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from pytest_ocg.backends.huggingface.devices import plan_device
-from pytest_ocg.backends.huggingface.halving import run_in_batches
-from pytest_ocg.backends.huggingface.memory import free_memory
-from pytest_ocg.backends.huggingface.quiet import quiet_libraries
+from pytest_ocg.backends.huggingface.runtime import free_memory, quiet_libraries, run_in_batches
 from pytest_ocg.backends.huggingface.sources import Source, fetch, find_source
 from pytest_ocg.errors import BackendError, MetricError, ModelError
-from pytest_ocg.metrics.bleurt_model import DTYPE, SMALLER, LoadedBleurt, bleurt_spec, load_bleurt, score_encoded
-from pytest_ocg.metrics.bleurt_tokens import MAX_TOKENS
+from pytest_ocg.metrics.bleurt_model import (
+    DTYPE,
+    MAX_TOKENS,
+    SMALLER,
+    LoadedBleurt,
+    bleurt_spec,
+    load_bleurt,
+    score_encoded,
+)
 
 Pair = tuple[str, str]
 """Reference and candidate."""

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from pytest_ocg.errors import MetricError
-from pytest_ocg.metrics.base import Measurement, Replies, SetStatistic, measurement
+from pytest_ocg.metrics.base import Measurement, Replies, ScoreStore, ScoringContext, SetStatistic, measurement
+from pytest_ocg.metrics.bleurt_model import MAX_TOKENS
 from pytest_ocg.metrics.bleurt_scorer import BleurtScorer, Pair, ScoredPairs
-from pytest_ocg.metrics.bleurt_tokens import MAX_TOKENS
-from pytest_ocg.metrics.context import ScoreStore, ScoringContext
 from pytest_ocg.run.cache.keys import canonical_json
 
 LABEL = "pBLEURT"

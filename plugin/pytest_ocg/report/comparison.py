@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_ocg.errors import printable
 from pytest_ocg.report.markup import code, folded, number, table
 from pytest_ocg.report.summary_table import COLUMNS, render_grid
 from pytest_ocg.results.case_changes import CaseChanges, ChangedSet
 from pytest_ocg.results.comparison import Comparison, RowComparison
-from pytest_ocg.run.record import printable
-from pytest_ocg.statistics.paired import Difference
+from pytest_ocg.statistics.differences import Difference
 
 _TITLES = ("metric", "old", "new", "difference", "95 % interval", "p", "p (Holm)", "smallest\ndrop seen")
 

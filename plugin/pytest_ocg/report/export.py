@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.analysis.reply_orders import realised_order
+from pytest_ocg.analysis.order_bias import realised_order
 from pytest_ocg.errors import ExportError
 
 COLUMNS = (

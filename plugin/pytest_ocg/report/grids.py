@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_ocg.analysis.order_bias import Kept, OrderBias
-from pytest_ocg.analysis.spread_tables import SPREAD_METRICS, Spread
+from pytest_ocg.analysis.paper_tables import SPREAD_METRICS, Spread
 from pytest_ocg.report.markup import number
 from pytest_ocg.report.summary_table import COLUMNS, interval_cell, published_values, titles_of
 

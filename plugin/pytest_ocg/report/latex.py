@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_ocg.errors import printable
 from pytest_ocg.report.markup import number
 from pytest_ocg.report.summary_table import COLUMNS, footnotes, recipe_line
-from pytest_ocg.run.record import printable
 
 TABLE1 = (
     "coverage_unordered", "coverage_ordered", "ordered_rate", "pbleu", "pbleurt", "distinct2", "diverse_rate",

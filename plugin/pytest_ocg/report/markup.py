@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from pytest_ocg.run.record import printable
+from pytest_ocg.errors import printable
 
 # What Markdown, HTML or a forge's own syntax (links, mentions, issue numbers) could take for more than a letter.
 _SPECIAL = re.compile(r"[^\w\s.,=+/-]|_|(?<=www)\.", re.IGNORECASE)

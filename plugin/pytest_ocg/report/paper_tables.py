@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_ocg.analysis.model_tables import ModelLine, ReasoningGain, Values
 from pytest_ocg.analysis.paper_figures import Bar, OrdersOfSets
-from pytest_ocg.analysis.spread_tables import SPREAD_METRICS, PatternLine, Spread, TemplateLine
+from pytest_ocg.analysis.paper_tables import (
+    SPREAD_METRICS,
+    ModelLine,
+    PatternLine,
+    ReasoningGain,
+    Spread,
+    TemplateLine,
+    Values,
+)
+from pytest_ocg.errors import printable
 from pytest_ocg.report.grids import Grid, spread_text, text_grid
 from pytest_ocg.report.markup import code, number, plain, table
 from pytest_ocg.report.summary_table import COLUMNS, render_grid
-from pytest_ocg.run.record import printable
 
 PAPER_METRICS = tuple(name for name in COLUMNS if name != "distinct2_pooled")
 """The metrics that the paper has a column for, in its order."""

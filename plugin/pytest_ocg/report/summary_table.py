@@ -1,12 +1,17 @@
-"""The summary table as lines of text, from the content of `results.json`."""
+"""The summary table as lines of text, its rows by template and pattern, and a few misses to look at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 from typing import Any
 
+from pytest_ocg.errors import printable
 from pytest_ocg.inputs.published import PAPER_SETS, PAPER_SHA256, PAPER_TEMPLATES, ModelRow, load_published
 from pytest_ocg.report.markup import number
+from pytest_ocg.run.record import Outcome, describe, read_record
 
 COLUMNS: Mapping[str, str] = {
     "coverage_unordered": "coverage\nw/o order",
@@ -200,3 +205,63 @@ def published_values(results: Mapping[str, Any], row: Mapping[str, Any]) -> Mapp
 def _value(row: Mapping[str, Any], name: str) -> float | None:
     value: float | None = row["metrics"].get(name, {}).get("value")
     return value
+
+
+PATTERN_METRICS = ("coverage_unordered", "coverage_ordered", "ordered_rate", "diverse_rate")
+
+
+def render_breakdown(results: Mapping[str, Any]) -> Iterator[str]:
+    """For each row a table with a line per template (Table 3), and one with a line per pattern asked for (Table 2)."""
+    for row in results["rows"]:
+        name = f"{row['model']} {row['condition']}"
+        titles = titles_of([row])
+        lines = [[f"t{template}", *_cells(scores, list(titles))] for template, scores in row["by_template"].items()]
+        yield from ("", f"{name}, by template", *render_grid(["template", *titles.values()], lines, left=1))
+        lines = [
+            [pattern, f"{scores['scored']:,}", *_cells(scores, PATTERN_METRICS)]
+            for pattern, scores in row["by_pattern"].items()
+        ]
+        heads = ["pattern", "replies", *(COLUMNS[metric] for metric in PATTERN_METRICS)]
+        yield from ("", f"{name}, by pattern asked for", *render_grid(heads, lines, left=1))
+
+
+def row_line(row: Mapping[str, Any]) -> str:
+    """A row in one line: its cases, and each metric that has a value."""
+    counts = row["counts"]
+    scores = [
+        f"{title.replace(chr(10), ' ')} {number(row['metrics'][name]['value'])}"
+        for name, title in titles_of([row]).items()
+    ]
+    told = f"{counts['hit']:,} hit, {counts['miss']:,} missed, {counts['error']:,} without a reply"
+    return "; ".join([f"{row['model']} {row['condition']}: {told}", *scores])
+
+
+def _cells(scores: Mapping[str, float | None], names: Sequence[str]) -> list[str]:
+    return [number(scores.get(name)) for name in names]
+
+
+# A line of `generations.jsonl` begins so; 20,000 misses are not read to show five.
+_MODEL_AND_PATTERN = re.compile(r'{"id": "[^"]*", "model": "([^"]*)", .*?"pattern": "([^"]*)", ')
+
+
+def shown_cases(lines: Iterable[str], outcome: Outcome, number: int) -> list[str]:
+    """Up to `number` cases of this outcome, one line each, in turn from every model and part-of-speech pattern."""
+    marked = f'"outcome": "{outcome}"'
+    by_pattern: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for line in lines:
+        start = _MODEL_AND_PATTERN.match(line)
+        if start and marked in line:
+            of_pattern = by_pattern[start[1], start[2]]
+            if len(of_pattern) < number:
+                of_pattern.append(case_line(read_record(line)))
+    in_turn = chain.from_iterable(zip_longest(*by_pattern.values()))
+    return [text for text in in_turn if text is not None][:number]
+
+
+def case_line(record: Mapping[str, Any]) -> str:
+    """What became of the case on one line, with the template and pattern it was asked by."""
+    if record["outcome"] == Outcome.ERROR:
+        said = f"{record['error']}: {printable(record['detail'])} | asked: {' '.join(record['concepts'])}"
+    else:
+        said = describe(record["concepts"], record["missing"], record["order_break"], record["reply"])
+    return f"{record['model']} t{record['template']} {record['pattern']}: {said}"

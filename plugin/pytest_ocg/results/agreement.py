@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.errors import MergeError
-from pytest_ocg.results.comparability import dig, shown
+from pytest_ocg.errors import MergeError, shown
+from pytest_ocg.inputs.selection import Shard
+from pytest_ocg.results.comparability import dig
 from pytest_ocg.results.parts import Part, Portion, RowKey
-from pytest_ocg.run.option_readers import Shard
 
 _ALIKE = "merge what was run with the same options by the same versions"
 

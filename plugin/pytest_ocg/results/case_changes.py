@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.statistics.paired import mcnemar
+from pytest_ocg.statistics.differences import mcnemar
 
 CaseKey = tuple[int, str, tuple[str, ...]]
 """Template, concept set as its tagged words in sorted order, and the words in the order asked for."""

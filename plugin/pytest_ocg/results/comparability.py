@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_ocg.errors import shown
 from pytest_ocg.gate.thresholds import SIGNATURE_KEYS, Selection, Thresholds
 
 _RENEW = "run as the thresholds were taken, or renew them with --ocg-write-thresholds"
@@ -16,15 +16,6 @@ def dig(value: object, *keys: str) -> Any:
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
-
-
-def shown(value: object) -> str:
-    """A value out of a file, quoted on one line, cut in the middle where it is long."""
-    short = reprlib.Repr()
-    short.maxstring = short.maxother = 160
-    short.maxlist = short.maxtuple = 12
-    short.maxlevel = 3
-    return short.repr(value)
 
 
 def run_signature(results: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.errors import ResultsError
+from pytest_ocg.errors import ResultsError, shown
 from pytest_ocg.gate.thresholds import is_number
 from pytest_ocg.results.case_changes import CaseKey, Cases
-from pytest_ocg.results.comparability import dig, run_signature, shown
+from pytest_ocg.results.comparability import dig, run_signature
 from pytest_ocg.results.files import Run, row_statistics
 from pytest_ocg.statistics.resampling import RowStatistics
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_ocg.errors import CompareError
+from pytest_ocg.errors import CompareError, shown
 from pytest_ocg.results.case_changes import CaseChanges, case_changes
-from pytest_ocg.results.comparability import differing_keys, dig, shown
+from pytest_ocg.results.comparability import differing_keys, dig
 from pytest_ocg.results.compared_row import ComparedRow, Shared, read_row, row_name
 from pytest_ocg.results.files import Run
+from pytest_ocg.statistics.differences import Difference, differences
 from pytest_ocg.statistics.intervals import WITHOUT_INTERVAL
-from pytest_ocg.statistics.paired import Difference, differences
 
 _NARROWED = ("dataset", "dataset_sha256", "sets", "templates")
 _TOLD = ("quantization",)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_ocg.errors import ResultsError
+from pytest_ocg.errors import ResultsError, shown
 from pytest_ocg.gate.thresholds import is_number
-from pytest_ocg.results.comparability import shown
 from pytest_ocg.run.record import Outcome, read_record
 
 RESULTS_SCHEMA = 1

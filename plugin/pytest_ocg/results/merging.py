@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.errors import MergeError, MetricError
+from pytest_ocg.errors import MergeError, MetricError, shown
 from pytest_ocg.metrics import METRIC_PATHS, ORDER_METRICS, load_metric
 from pytest_ocg.metrics.base import Measurement, Replies, SetStatistic, measurement
 from pytest_ocg.results.agreement import MissingShard, check_alike, missing_shards
-from pytest_ocg.results.comparability import shown
 from pytest_ocg.results.files import RESULTS_SCHEMA, Run, row_statistics
 from pytest_ocg.results.parts import Part, RowKey, read_part
 from pytest_ocg.results.rows import entry_of

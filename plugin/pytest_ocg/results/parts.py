@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.errors import MergeError
+from pytest_ocg.errors import MergeError, shown
 from pytest_ocg.gate.thresholds import is_number
-from pytest_ocg.inputs.shards import Whole
-from pytest_ocg.results.comparability import run_signature, shown, unfinished_problems
+from pytest_ocg.inputs.selection import Shard, Whole
+from pytest_ocg.results.comparability import run_signature, unfinished_problems
 from pytest_ocg.results.files import Run, row_statistics
-from pytest_ocg.run.option_readers import Shard, shard
+from pytest_ocg.run.option_readers import shard
 
 RowKey = tuple[str, str]
 """Model and condition."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_ocg.errors import ResultsError
+from pytest_ocg.errors import ResultsError, printable, shown
 from pytest_ocg.gate.judge import Status
 from pytest_ocg.gate.thresholds import is_number
-from pytest_ocg.results.comparability import shown
 from pytest_ocg.results.files import Run
-from pytest_ocg.run.record import printable
 
 _VALUES: Mapping[Any, Any] = {str: (float, None)}
 _COUNTS: Mapping[Any, Any] = dict.fromkeys(

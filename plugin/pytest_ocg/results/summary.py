@@ -10,12 +10,11 @@ from typing import Any
 
 from pytest_ocg.errors import MetricError, OcgError
 from pytest_ocg.metrics import MODEL_METRICS, ORDER_METRICS, load_metric, open_model_metric
-from pytest_ocg.metrics.base import Measurement, MetricFactory, Replies, Statistics, average
-from pytest_ocg.metrics.context import ScoringContext
+from pytest_ocg.metrics.base import Measurement, MetricFactory, Replies, ScoringContext, Statistics, average
 from pytest_ocg.metrics.diversity import diverse_rate
 from pytest_ocg.metrics.order import SetVerdict, measure_order, ordered_rate
 from pytest_ocg.results.rows import Entry, counts_of, usage_of
-from pytest_ocg.statistics.metric_intervals import add_intervals
+from pytest_ocg.statistics.intervals import add_intervals
 
 TABLE_METRICS = (*ORDER_METRICS, "pbleu", "pbleurt", "distinct2", "distinct2_pooled", "diverse_rate", "perplexity")
 Measure = Callable[[str, Replies], Measurement]

@@ -4,31 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from pytest_ocg.inputs.selection import SetSample, Shard
 
 TEMPLATE_IDS = tuple(range(6))
-
-
-@dataclass(frozen=True, slots=True)
-class SetSample:
-    """How many concept sets to take, and the seed that picks them."""
-
-    number: int
-    seed: int
-
-    def __str__(self) -> str:
-        return f"{self.number}:{self.seed}"
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """Which part of a run is meant, counted from 1, and how many parts there are."""
-
-    index: int
-    count: int
-
-    def __str__(self) -> str:
-        return f"{self.index}/{self.count}"
 
 
 def choice(*allowed: str) -> Callable[[str], str]:

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from pytest_ocg.backends.base import GenerationSettings, Prompt
+from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.huggingface.devices import automatic_device
 from pytest_ocg.errors import OptionError
 from pytest_ocg.inputs.cases import Case, expand_cases
-from pytest_ocg.inputs.concepts import ConceptSet, Dataset, load_dataset, sample_sets
+from pytest_ocg.inputs.concepts import ConceptSet, Dataset, load_dataset
 from pytest_ocg.inputs.models import HOSTED, OPENAI, ModelSpec, id_names, load_registry, resolve_model
-from pytest_ocg.inputs.prompts import Templates, build_prompt, load_templates
-from pytest_ocg.inputs.shards import Whole, cut_shard, whole_run
+from pytest_ocg.inputs.prompts import Prompt, Templates, build_prompt, load_templates
+from pytest_ocg.inputs.selection import Whole, cut_shard, sample_sets, whole_run
 from pytest_ocg.metrics import CHEAP_METRICS, choose_metrics
 from pytest_ocg.metrics.base import MetricFactory
-from pytest_ocg.session.options import Options
+from pytest_ocg.run.options import Options
 
 DEFAULT_MAX_NEW_TOKENS = 128
 

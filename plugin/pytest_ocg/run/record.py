@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from pytest_ocg.backends.base import Generation
+from pytest_ocg.errors import printable
 from pytest_ocg.inputs.cases import Case
 from pytest_ocg.run.judging.coverage import Coverage
 
@@ -125,14 +126,3 @@ def describe(asked: Sequence[str], missing: Sequence[str], order_break: str | No
     else:
         reason = "as asked"
     return f"{reason} | asked: {' '.join(asked)} | reply: {printable(reply)}"
-
-
-def printable(text: str, limit: int = 300) -> str:
-    """The text on one line, with anything a terminal might obey written as an escape, cut at `limit` characters."""
-    shown = text[:limit]
-    if not shown.isprintable():
-        shown = "".join(
-            character if character.isprintable() else " " if character in "\n\t\r" else ascii(character)[1:-1]
-            for character in shown
-        )
-    return f"{shown} …" if len(text) > limit else shown

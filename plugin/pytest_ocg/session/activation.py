@@ -10,12 +10,11 @@ from pytest_ocg.backends.huggingface.devices import visible_gpus
 from pytest_ocg.errors import OcgError
 from pytest_ocg.plugin import BENCHMARK, EXECUTION
 from pytest_ocg.session.benchmark import Benchmark
-from pytest_ocg.session.distribution import Distribution, is_distributed, read_worker_input
+from pytest_ocg.session.distribution import Distribution, is_distributed, read_worker_input, wait_asleep, workers_for
 from pytest_ocg.session.execution import Execution
 from pytest_ocg.session.options import read_options
 from pytest_ocg.session.progress import Progress
 from pytest_ocg.session.scoreboard import Scoreboard
-from pytest_ocg.session.shares import wait_asleep, workers_for
 
 
 def switch_on(config: pytest.Config) -> None:

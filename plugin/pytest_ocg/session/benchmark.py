@@ -15,19 +15,16 @@ from pytest_ocg.backends.base import Backend, explained, require_backend
 from pytest_ocg.backends.huggingface.loading import Loadable
 from pytest_ocg.errors import BackendError, ModelError, OcgError
 from pytest_ocg.gate.files import check_writable, thresholds_for
-from pytest_ocg.inputs.models import OPENAI, ModelSpec
-from pytest_ocg.inputs.prices import Forecast, estimated_tokens
+from pytest_ocg.inputs.models import OPENAI, Forecast, ModelSpec, estimated_tokens
 from pytest_ocg.metrics import open_model_metric
-from pytest_ocg.metrics.base import MetricFactory
-from pytest_ocg.metrics.context import ScoringContext
+from pytest_ocg.metrics.base import MetricFactory, ScoringContext
 from pytest_ocg.results.files import load_run
 from pytest_ocg.results.writing import check_output
 from pytest_ocg.run.cache.cache import Cache, default_cache_directory
 from pytest_ocg.run.cache.keys import generation_keys
-from pytest_ocg.run.declarations import DECLARATIONS
 from pytest_ocg.run.judging.words import require_analyser
+from pytest_ocg.run.options import DECLARATIONS, Options
 from pytest_ocg.run.plan import Plan, make_plan
-from pytest_ocg.session.options import Options
 
 
 @dataclass

@@ -14,13 +14,12 @@ from typing import Any
 
 from pytest_ocg.errors import OcgError, ResultsError
 from pytest_ocg.gate import judge as gate
-from pytest_ocg.gate import status as gate_status
-from pytest_ocg.gate.baseline import hold_against
+from pytest_ocg.gate import judge as gate_status
+from pytest_ocg.gate.checks import hold_against
 from pytest_ocg.gate.files import baseline_rows, file_name, thresholds_for, write_thresholds
 from pytest_ocg.gate.thresholds import Thresholds
-from pytest_ocg.inputs.models import ModelSpec
-from pytest_ocg.inputs.prices import cost_of
-from pytest_ocg.metrics.context import ScoringContext
+from pytest_ocg.inputs.models import ModelSpec, cost_of
+from pytest_ocg.metrics.base import ScoringContext
 from pytest_ocg.report.formats import write_report
 from pytest_ocg.results.files import RESULTS_SCHEMA, Run, load_run
 from pytest_ocg.results.rows import Entry, entry_of

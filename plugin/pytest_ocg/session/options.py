@@ -3,57 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import pytest
 
 from pytest_ocg.errors import OptionError
-from pytest_ocg.run.declarations import DECLARATIONS
-from pytest_ocg.run.option_readers import SetSample, Shard
+from pytest_ocg.run.options import DECLARATIONS, Options
 
 MODEL_OPTION = "--model"
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a run was asked to do, every value checked."""
-
-    models: tuple[str, ...]
-    concepts: str
-    concepts_revision: str | None
-    sets: SetSample | None
-    shard: Shard | None
-    templates: tuple[int, ...]
-    conditions: tuple[str, ...]
-    shots: int
-    matcher: str
-    metrics: tuple[str, ...]
-    perplexity_model: str
-    bleurt_model: str
-    backend: Literal["auto", "huggingface", "openai", "replay"]
-    base_url: str | None
-    concurrency: int
-    outputs: Path | None
-    quantization: Literal["4bit", "8bit", "none"] | None
-    dtype: str
-    device: str
-    gpus_per_worker: int
-    batch_size: int | None
-    max_new_tokens: int | None
-    seed: int
-    cache: Path | None
-    refresh: bool
-    output: Path
-    report: tuple[Path, ...]
-    gate: Literal["auto", "require", "off"]
-    thresholds: Path | None
-    baseline: Path | None
-    write_thresholds: bool
-    show_misses: int
-    trust_remote_code: bool
-    allow_pickle: bool
 
 
 def declare_options(parser: pytest.Parser) -> None:

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ocg.gate.judge import Status
-from pytest_ocg.report.breakdown import render_breakdown, row_line
-from pytest_ocg.report.github import tell_github
-from pytest_ocg.report.misses import shown_cases
 from pytest_ocg.report.summary_table import (
     counts_line,
     footnotes,
     made_by_line,
     recipe_line,
+    render_breakdown,
     render_table,
+    row_line,
+    shown_cases,
     truncation_notes,
     usage_line,
 )
+from pytest_ocg.report.verdicts import tell_github
 from pytest_ocg.results.summary import NOT_ASKED
 from pytest_ocg.run.record import Outcome, read_record
 

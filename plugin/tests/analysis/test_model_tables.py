@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_ocg.analysis import model_tables
+from pytest_ocg.analysis import paper_tables as model_tables
 from pytest_ocg.errors import ResultsError
 from pytest_ocg.inputs.published import load_published
 

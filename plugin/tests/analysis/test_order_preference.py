@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_ocg.analysis.order_preference import entropy_bits, measure_preference, random_entropy_bits
-from pytest_ocg.analysis.reply_orders import read_reply_order
+from pytest_ocg.analysis.order_bias import entropy_bits, measure_preference, random_entropy_bits, read_reply_order
 
 A, B, PART = ("ask", "cup"), ("cup", "ask"), ("ask",)
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_ocg.analysis.reply_orders import by_set, kendall_distance, modes, read_reply_order, realised_order
+from pytest_ocg.analysis.order_bias import by_set, kendall_distance, modes, read_reply_order, realised_order
 
 A, B = ("dog", "run"), ("run", "dog")
 

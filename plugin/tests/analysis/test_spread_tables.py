@@ -6,8 +6,8 @@ from statistics import stdev
 
 import pytest
 
-from pytest_ocg.analysis import spread_tables
-from pytest_ocg.analysis.spread_tables import Spread
+from pytest_ocg.analysis import paper_tables as spread_tables
+from pytest_ocg.analysis.paper_tables import Spread
 from pytest_ocg.inputs.published import load_published
 
 PAPER = load_published()

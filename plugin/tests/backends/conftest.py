@@ -7,9 +7,10 @@ import warnings
 
 import pytest
 
-from pytest_ocg.backends.base import GenerationSettings, Message, Prompt
+from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.huggingface.backend import HuggingFaceBackend
 from pytest_ocg.inputs.models import ModelSpec
+from pytest_ocg.inputs.prompts import Message, Prompt
 
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"

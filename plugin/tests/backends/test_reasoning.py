@@ -1,6 +1,6 @@
 import pytest
 
-from pytest_ocg.backends.reasoning import answer_of, opens_reasoning
+from pytest_ocg.backends.base import answer_of, opens_reasoning
 
 TAGS = ("<Thought>", "</Thought>")
 OUTPUT = ("<Output>", "</Output>")

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from pytest_ocg.backends.base import ErrorKind, GenerationSettings, Prompt
+from pytest_ocg.backends.base import ErrorKind, GenerationSettings
 from pytest_ocg.backends.replay import ReplayBackend
 from pytest_ocg.errors import BackendError
 from pytest_ocg.inputs.models import ModelSpec
+from pytest_ocg.inputs.prompts import Prompt
 
 
 def prompt(*concepts, template=0, condition="ordered"):

@@ -3,10 +3,11 @@ import itertools
 import pytest
 
 from pytest_ocg.backends import open_backend
-from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, Message, Prompt
+from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings
 from pytest_ocg.backends.scripted import SCRIPTS, ScriptedBackend, in_order, quarter, reversed_order, script
 from pytest_ocg.errors import BackendError, ModelError
 from pytest_ocg.inputs.models import ModelSpec
+from pytest_ocg.inputs.prompts import Message, Prompt
 
 CONCEPTS = ("dog", "catch", "frisbee", "throw")
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from plugin.tests.report.whole_run import in_order, whole_run
-from pytest_ocg.analysis.model_tables import REASONING_BASES
+from pytest_ocg.analysis.paper_tables import REASONING_BASES
 from pytest_ocg.cli import main
 from pytest_ocg.inputs.models import load_registry
 from pytest_ocg.results.writing import write_results

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.gate.baseline import hold_against
+from pytest_ocg.gate.checks import hold_against
 from pytest_ocg.gate.judge import counts_from_baseline, judge
 from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
 from pytest_ocg.results.files import load_run

@@ -6,8 +6,8 @@ import pytest
 
 from pytest_ocg.gate.checks import checks, interval_of, score_of
 from pytest_ocg.gate.thresholds import Limit
+from pytest_ocg.statistics.differences import Difference
 from pytest_ocg.statistics.intervals import Interval
-from pytest_ocg.statistics.paired import Difference
 from pytest_ocg.statistics.resampling import Bounds
 
 INTERVAL = {"low": 20.1, "high": 22.8, "floor": 20.3, "ceiling": 22.6}

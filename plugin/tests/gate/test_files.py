@@ -19,7 +19,7 @@ from pytest_ocg.gate.files import (
     write_thresholds,
 )
 from pytest_ocg.gate.judge import evaluate
-from pytest_ocg.inputs.resources import resource
+from pytest_ocg.inputs.files import resource
 
 MODEL = "smollm2-135m"
 TEXT = f'schema = 1\nmodel = "{MODEL}"\n[selection.full.metrics.coverage_ordered]\nmin = 20.0\n'

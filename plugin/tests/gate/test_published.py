@@ -7,8 +7,8 @@ import pytest
 from pytest_ocg.gate.files import load_thresholds
 from pytest_ocg.gate.judge import Status, evaluate
 from pytest_ocg.gate.published import TOLERANCES, published_files, write_published
+from pytest_ocg.inputs.files import resource
 from pytest_ocg.inputs.published import PAPER_SHA256, load_published
-from pytest_ocg.inputs.resources import resource
 
 FILES = published_files()
 

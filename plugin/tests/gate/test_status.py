@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.gate.judge import Status, Verdict, judge
-from pytest_ocg.gate.status import default_status, exit_status
+from pytest_ocg.gate.judge import Status, Verdict, default_status, exit_status, judge
 from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
 
 MODEL = "smollm2-135m"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ocg.errors import ConceptError
-from pytest_ocg.inputs import concept_hub
+from pytest_ocg.inputs import concept_sources as concept_hub
 from pytest_ocg.inputs.concepts import load_dataset
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -9,7 +9,8 @@ import random
 import pytest
 
 from pytest_ocg.errors import OptionError
-from pytest_ocg.inputs.concepts import Concept, ConceptSet, orders, sample_sets
+from pytest_ocg.inputs.concepts import Concept, ConceptSet, orders
+from pytest_ocg.inputs.selection import sample_sets
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])

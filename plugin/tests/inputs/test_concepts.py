@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ocg.errors import ConceptError, OptionError
-from pytest_ocg.inputs import concept_files
+from pytest_ocg.inputs import concept_sources as concept_files
 from pytest_ocg.inputs.concepts import Concept, ConceptSet, load_dataset, orders
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "commongen_lite_4.jsonl"

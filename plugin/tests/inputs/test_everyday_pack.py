@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.inputs.resources import resource
+from pytest_ocg.inputs.files import resource
 
 PACK = resource("fixtures", "concepts", "everyday.jsonl")
 COMMONGEN_LITE = Path(__file__).parents[3].parent / "shared" / "data" / "commongen_lite_4.jsonl"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.inputs.resources import resource
+from pytest_ocg.inputs.files import resource
 
 FIXTURES = resource("fixtures")
 SCRIPT = Path(__file__).parents[3] / "scripts" / "fixtures_checksums"

@@ -11,8 +11,8 @@ import pytest
 
 import pytest_ocg
 from pytest_ocg.errors import ModelError
+from pytest_ocg.inputs.files import resource
 from pytest_ocg.inputs.models import ModelSpec, id_names, load_registry, published_name, resolve_model
-from pytest_ocg.inputs.resources import resource
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ocg.inputs.models import Price, load_registry
-from pytest_ocg.inputs.prices import Forecast, cost_of, estimated_tokens
+from pytest_ocg.inputs.models import Forecast, Price, cost_of, estimated_tokens, load_registry
 
 PRICE = Price(2.0, 10.0, "2024-05-13")
 

@@ -6,10 +6,9 @@ import itertools
 
 import pytest
 
-from pytest_ocg.backends.base import Message
 from pytest_ocg.errors import OptionError, TemplateError
-from pytest_ocg.inputs.prompts import CONDITIONS, build_prompt, load_templates
-from pytest_ocg.inputs.resources import resource
+from pytest_ocg.inputs.files import resource
+from pytest_ocg.inputs.prompts import CONDITIONS, Message, build_prompt, load_templates
 
 SYSTEM = Message("system", "You are a helpful assistant. Please generate only an answer.")
 DOG = ("dog", "catch", "throw", "frisbee")

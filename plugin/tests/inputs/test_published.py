@@ -7,8 +7,8 @@ from statistics import fmean
 import pytest
 
 from pytest_ocg.errors import ResultsError
+from pytest_ocg.inputs.files import resource
 from pytest_ocg.inputs.published import load_published
-from pytest_ocg.inputs.resources import resource
 from pytest_ocg.metrics.base import SetStatistic, average_over_templates
 from pytest_ocg.metrics.order import SetVerdict, measure_order
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ocg.inputs.concepts import Concept, ConceptSet, sample_sets
-from pytest_ocg.inputs.shards import Whole, cut_shard, whole_run
-from pytest_ocg.run.option_readers import Shard
+from pytest_ocg.inputs.concepts import Concept, ConceptSet
+from pytest_ocg.inputs.selection import Shard, Whole, cut_shard, sample_sets, whole_run
 
 MAKE_UPS = ("NNVV", "NNNV", "NVVV", "NNNN", "VVVV", "NV")
 

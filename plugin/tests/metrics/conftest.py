@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.metrics.context import ScoringContext
+from pytest_ocg.metrics.base import ScoringContext
 from pytest_ocg.run.cache.cache import Cache
 
 GOLD = Path(__file__).parents[3].parent / "shared" / "data" / "coverage_gold.jsonl"

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.metrics.bleurt_tokens import MAX_TOKENS, PairTokenizer, kept_tokens
+from pytest_ocg.metrics.bleurt_model import MAX_TOKENS, PairTokenizer, kept_tokens
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "bleurt"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))

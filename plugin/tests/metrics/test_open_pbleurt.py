@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pytest_ocg.errors import MetricError, ModelError
+from pytest_ocg.metrics.base import ScoringContext
 from pytest_ocg.metrics.bleurt_scorer import BleurtScorer
-from pytest_ocg.metrics.context import ScoringContext
 from pytest_ocg.metrics.pbleurt import PairwiseBleurt, open_pbleurt
 from pytest_ocg.run.cache.cache import Cache
 
@@ -71,7 +71,7 @@ SECOND_RUN = """
 import json, sys
 from pathlib import Path
 from pytest_ocg.run.cache.cache import Cache
-from pytest_ocg.metrics.context import ScoringContext
+from pytest_ocg.metrics.base import ScoringContext
 from pytest_ocg.metrics.pbleurt import open_pbleurt
 
 texts, cache, checkpoint = json.loads(sys.argv[1])

@@ -14,8 +14,7 @@ from sacrebleu.metrics.bleu import BLEU  # noqa: TID253 - the reference
 
 from pytest_ocg.errors import MetricError
 from pytest_ocg.metrics.base import Score, average_over_templates
-from pytest_ocg.metrics.bleu_pairs import sentence_scores
-from pytest_ocg.metrics.pbleu import PairwiseBleu
+from pytest_ocg.metrics.pbleu import PairwiseBleu, sentence_scores
 
 LONG = " ".join(f"word{number}" for number in range(10_000))
 SAME_COUNT = 100 * 2 * 12 * 11 / (24 * 23)

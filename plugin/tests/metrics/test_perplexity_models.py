@@ -13,7 +13,7 @@ import pytest
 from pytest_ocg.backends.huggingface import hub
 from pytest_ocg.backends.huggingface.sources import EMBEDDED_SOURCE
 from pytest_ocg.errors import ModelError
-from pytest_ocg.metrics import causal_scorer
+from pytest_ocg.metrics import perplexity as causal_scorer
 from pytest_ocg.metrics.perplexity import open_perplexity
 from pytest_ocg.run.cache.cache import Cache
 
@@ -25,7 +25,7 @@ AGAIN = """
 import json, sys
 from pathlib import Path
 from pytest_ocg.run.cache.cache import Cache
-from pytest_ocg.metrics.context import ScoringContext
+from pytest_ocg.metrics.base import ScoringContext
 from pytest_ocg.metrics.perplexity import open_perplexity
 
 folder, model, texts = json.loads(sys.argv[1])

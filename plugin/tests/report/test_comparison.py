@@ -8,7 +8,7 @@ import pytest
 from pytest_ocg.report.comparison import render_comparison, render_comparison_markdown
 from pytest_ocg.results.case_changes import CaseChanges, ChangedCase, ChangedSet
 from pytest_ocg.results.comparison import Comparison, RowComparison
-from pytest_ocg.statistics.paired import Difference
+from pytest_ocg.statistics.differences import Difference
 from pytest_ocg.statistics.resampling import Bounds
 
 EXAMPLE = ChangedCase(0, ("dog", "catch"), "hit", "A dog catches it.", "miss", "It is caught.")

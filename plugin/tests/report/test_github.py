@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ocg.gate.judge import Status, Verdict
-from pytest_ocg.report.github import tell_github
+from pytest_ocg.report.verdicts import tell_github
 
 BROKEN = Verdict("m", Status.FAILED, ("pbleu 46.0 over 45.0", "x was not computed"), name="m ordered 0-shot")
 

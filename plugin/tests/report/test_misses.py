@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pytest_ocg.report.misses import shown_cases
+from pytest_ocg.report.summary_table import shown_cases
 from pytest_ocg.run.record import Outcome
 
 

@@ -13,12 +13,11 @@ from typing import Any
 from pytest_ocg.backends.base import Generation
 from pytest_ocg.inputs.cases import Case
 from pytest_ocg.inputs.concepts import Concept, ConceptSet
-from pytest_ocg.inputs.shards import cut_shard, whole_run
+from pytest_ocg.inputs.selection import Shard, cut_shard, whole_run
 from pytest_ocg.results.rows import entry_of
 from pytest_ocg.results.summary import measure_metric, summarise_row
 from pytest_ocg.results.writing import write_results
 from pytest_ocg.run.judging.coverage import Coverage
-from pytest_ocg.run.option_readers import Shard
 from pytest_ocg.run.record import Record
 
 WORDS = ("bake_V cake_N", "push_V hill_N", "walk_V dog_N", "cat_N bed_N", "eat_V wash_V")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_ocg.errors import shown
 from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
 from pytest_ocg.results.comparability import (
     dig,
@@ -11,7 +12,6 @@ from pytest_ocg.results.comparability import (
     run_problems,
     run_signature,
     selection_problems,
-    shown,
     signature_problems,
 )
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pytest_ocg.run import judge as judging
+from pytest_ocg.run import runner as judging
 from pytest_ocg.run.cache.cache import Cache
-from pytest_ocg.run.judge import Judge
 from pytest_ocg.run.judging.coverage import judge
 from pytest_ocg.run.judging.words import Word
+from pytest_ocg.run.runner import Judge
 
 REPLY = "a dog catches the frisbee"
 ASKED = ("dog", "catch")

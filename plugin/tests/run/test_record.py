@@ -5,10 +5,11 @@ import json
 import pytest
 
 from pytest_ocg.backends.base import ErrorKind, Generation
+from pytest_ocg.errors import printable
 from pytest_ocg.inputs.cases import Case
 from pytest_ocg.inputs.concepts import Concept
 from pytest_ocg.run.judging.coverage import Coverage
-from pytest_ocg.run.record import Miss, Outcome, Record, printable
+from pytest_ocg.run.record import Miss, Outcome, Record
 
 CASE = Case("m", "ordered", 0, 2, "cs000", (Concept("dog", "N"), Concept("run", "V")))
 ORIGINAL = Case("m", "original", 0, 2, "cs000", CASE.concepts)

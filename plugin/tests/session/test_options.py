@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pytest_ocg.errors import OptionError
+from pytest_ocg.inputs.selection import SetSample
 from pytest_ocg.run import option_readers as option_values
-from pytest_ocg.run.declarations import DECLARATIONS
-from pytest_ocg.run.option_readers import SetSample
+from pytest_ocg.run.options import DECLARATIONS
 from pytest_ocg.session.options import read_options
 
 

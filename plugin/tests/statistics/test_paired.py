@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from pytest_ocg.statistics.paired import differences, holm, mcnemar
+from pytest_ocg.statistics.differences import differences, holm, mcnemar
 
 
 def statistics_of(*hits: int, metric: str = "pbleu", count: int = 24):

@@ -8,12 +8,18 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, Prompt, generation_of
+from pytest_ocg.backends.base import (
+    ErrorKind,
+    Generation,
+    GenerationSettings,
+    answer_of,
+    generation_of,
+    opens_reasoning,
+)
 from pytest_ocg.backends.huggingface.chat import cut_at_marker, encode, render
 from pytest_ocg.backends.huggingface.decoding import Reply, decode, shared_prefix
 from pytest_ocg.backends.huggingface.devices import Device, memory_of, plan_device
 from pytest_ocg.backends.huggingface.footprint import Load, check_footprint, size_of
-from pytest_ocg.backends.huggingface.halving import run_in_batches
 from pytest_ocg.backends.huggingface.loading import (
     LoadedModel,
     check_code,
@@ -21,13 +27,12 @@ from pytest_ocg.backends.huggingface.loading import (
     load_model,
     require_device,
 )
-from pytest_ocg.backends.huggingface.memory import free_memory
 from pytest_ocg.backends.huggingface.quantization import check_quantization
-from pytest_ocg.backends.huggingface.quiet import quiet_libraries
+from pytest_ocg.backends.huggingface.runtime import free_memory, quiet_libraries, run_in_batches
 from pytest_ocg.backends.huggingface.sources import Source, config_of, fetch, find_source
-from pytest_ocg.backends.reasoning import answer_of, opens_reasoning
 from pytest_ocg.errors import BackendError
 from pytest_ocg.inputs.models import ModelSpec
+from pytest_ocg.inputs.prompts import Prompt
 
 PREFERRED_BATCH = {"cpu": 96, "mps": 96, "cuda": 192}
 

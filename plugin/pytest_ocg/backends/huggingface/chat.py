@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pytest_ocg.backends.base import Message
 from pytest_ocg.errors import ModelError
+from pytest_ocg.inputs.prompts import Message, fold_system
 
 PINNED_DATE = "26 Jul 2024"
 END_MARKERS = (
@@ -81,17 +81,6 @@ def encode(tokenizer: Any, text: str) -> list[int]:
     while ids[:1] == [start]:
         ids = ids[1:]
     return [start, *ids]
-
-
-def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The turns without a system turn, its text in front of the first user turn, a blank line between."""
-    system = [message.content for message in messages if message.role == "system"]
-    turns = [message for message in messages if message.role != "system"]
-    first = next((place for place, turn in enumerate(turns) if turn.role == "user"), None)
-    if not system or first is None:
-        return tuple(turns)
-    turns[first] = Message("user", "\n\n".join([*system, turns[first].content]))
-    return tuple(turns)
 
 
 def cut_at_marker(text: str, chat: ChatFormat) -> str:

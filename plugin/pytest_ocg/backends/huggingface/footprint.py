@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_ocg.backends.huggingface import hub
 from pytest_ocg.backends.huggingface.devices import Device, Memory
-from pytest_ocg.backends.huggingface.gguf_headers import read_gguf_header
+from pytest_ocg.backends.huggingface.gguf import read_gguf_header
 from pytest_ocg.backends.huggingface.quantization import Quantization
 from pytest_ocg.backends.huggingface.sources import Source, stored_counts
 from pytest_ocg.errors import ModelError

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from pytest_ocg.backends.base import GenerationSettings
-from pytest_ocg.backends.huggingface import gguf_files
+from pytest_ocg.backends.huggingface import gguf as gguf_files
 from pytest_ocg.backends.huggingface.chat import ChatFormat, chat_format
 from pytest_ocg.backends.huggingface.decoding import Decoding, step_limit
 from pytest_ocg.backends.huggingface.devices import Device, automatic_device
-from pytest_ocg.backends.huggingface.halving import is_out_of_memory
 from pytest_ocg.backends.huggingface.quantization import (
     count_quantized,
     quantization_config,
     quantize_experts,
     quantize_linears,
 )
+from pytest_ocg.backends.huggingface.runtime import is_out_of_memory
 from pytest_ocg.backends.huggingface.sources import Source
 from pytest_ocg.errors import BackendError, ModelError
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_ocg.backends.huggingface import hub
-from pytest_ocg.backends.huggingface.gguf_files import require_gguf
+from pytest_ocg.backends.huggingface.gguf import require_gguf
 from pytest_ocg.errors import ModelError
 from pytest_ocg.inputs.models import ModelSpec
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from pytest_ocg.backends.base import GenerationSettings, Prompt
+from pytest_ocg.backends.base import GenerationSettings
+from pytest_ocg.backends.openai.answers import Failure, Reply, failure_of, reply_of
 from pytest_ocg.backends.openai.dialect import Dialect
-from pytest_ocg.backends.openai.failures import Failure, failure_of
-from pytest_ocg.backends.openai.replies import Reply, reply_of
 from pytest_ocg.backends.openai.server import Server, read_key, without_key
 from pytest_ocg.inputs.models import ModelSpec
+from pytest_ocg.inputs.prompts import Prompt
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_ocg.backends.base import GenerationSettings, Message
-from pytest_ocg.backends.huggingface.chat import fold_system
-from pytest_ocg.backends.openai.failures import Failure
+from pytest_ocg.backends.base import GenerationSettings
+from pytest_ocg.backends.openai.answers import Failure
+from pytest_ocg.inputs.prompts import Message, fold_system
 
 _IS_REFUSAL = re.compile(
     r"unsupported|not support|not enabled|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra_forbidden"

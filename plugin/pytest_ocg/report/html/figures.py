@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_ocg.analysis.order_bias import OrderBias
 from pytest_ocg.analysis.paper_figures import ComposedLists, figure3, figure4
-from pytest_ocg.analysis.spread_tables import Spread, table2, table3
+from pytest_ocg.analysis.paper_tables import Spread, table2, table3
 from pytest_ocg.inputs.published import load_published
 from pytest_ocg.report.grids import TITLES, Grid, spread_grid, text_grid
 from pytest_ocg.report.html.charts import Series, Words, draw_heat_map, draw_series

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ocg.analysis.order_bias import OrderBias, order_biases
 from pytest_ocg.analysis.paper_figures import composed_lists
+from pytest_ocg.errors import printable
 from pytest_ocg.gate.judge import Status, Verdict
 from pytest_ocg.report.grids import Grid, checks_grid, counts_grid, kept_grid, metrics_grid, preference_grid, text_grid
 from pytest_ocg.report.html.figures import (
@@ -29,7 +30,6 @@ from pytest_ocg.report.summary_table import (
     truncation_notes,
     usage_line,
 )
-from pytest_ocg.run.record import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment

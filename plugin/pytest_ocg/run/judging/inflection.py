@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from pytest_ocg.inputs.resources import resource
+from pytest_ocg.inputs.files import resource
 
 _VOWELS = re.compile(r"[aeiouy]+")
 # A final consonant that doubles after a single vowel letter: run, swim, quit; not sew, mix, play, look, act.

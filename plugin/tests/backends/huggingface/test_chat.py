@@ -1,8 +1,8 @@
 import pytest
 
-from pytest_ocg.backends.base import Message
-from pytest_ocg.backends.huggingface.chat import ChatFormat, chat_format, cut_at_marker, encode, fold_system, render
+from pytest_ocg.backends.huggingface.chat import ChatFormat, chat_format, cut_at_marker, encode, render
 from pytest_ocg.errors import ModelError
+from pytest_ocg.inputs.prompts import Message, fold_system
 
 TURNS = "{% for message in messages %}[{{ message['role'] }}]{{ message['content'] }}{% endfor %}"
 RAISES = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}" + TURNS

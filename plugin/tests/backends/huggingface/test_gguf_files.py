@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pytest_ocg.backends.huggingface import gguf_files
+from pytest_ocg.backends.huggingface import gguf as gguf_files
 from pytest_ocg.errors import ModelError
 
 gguf = pytest.importorskip("gguf", reason="needs the extra `gguf`")

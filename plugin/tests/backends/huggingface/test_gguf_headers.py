@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from pytest_ocg.backends.huggingface.footprint import ModelSize, size_of, weights_bytes
-from pytest_ocg.backends.huggingface.gguf_headers import read_gguf_header
+from pytest_ocg.backends.huggingface.gguf import read_gguf_header
 from pytest_ocg.backends.huggingface.sources import Source
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from pytest_ocg.backends.huggingface.halving import is_out_of_memory, run_in_batches
+from pytest_ocg.backends.huggingface.runtime import is_out_of_memory, run_in_batches
 from pytest_ocg.errors import BackendError
 
 FULL = RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")

@@ -3,7 +3,7 @@ import warnings
 
 import pytest
 
-from pytest_ocg.backends.huggingface.quiet import quiet_libraries
+from pytest_ocg.backends.huggingface.runtime import quiet_libraries
 
 hub = pytest.importorskip("huggingface_hub.utils")
 messages = pytest.importorskip("transformers.utils.logging")

@@ -14,10 +14,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any
 
-from pytest_ocg.backends.base import GenerationSettings, Message, Prompt
-from pytest_ocg.backends.openai.backend import OpenAIBackend
-from pytest_ocg.backends.openai.pace import Patience
+from pytest_ocg.backends.base import GenerationSettings
+from pytest_ocg.backends.openai.backend import OpenAIBackend, Patience
 from pytest_ocg.inputs.models import ModelSpec
+from pytest_ocg.inputs.prompts import Message, Prompt
 
 KEY = "sk-secret-5dfb"
 QUICK = Patience(first_pause_seconds=0.01, longest_pause_seconds=0.02)

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from pytest_ocg.backends.base import GenerationSettings, Message
+from pytest_ocg.backends.base import GenerationSettings
+from pytest_ocg.backends.openai.answers import failure_of
 from pytest_ocg.backends.openai.dialect import Dialect, adapted
-from pytest_ocg.backends.openai.failures import failure_of
+from pytest_ocg.inputs.prompts import Message
 
 SETTINGS = GenerationSettings(max_new_tokens=64, seed=3)
 MESSAGES = (Message("system", "Be brief."), Message("user", "Write."))

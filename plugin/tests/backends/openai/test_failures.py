@@ -8,8 +8,8 @@ from email.utils import formatdate
 
 import pytest
 
-from pytest_ocg.backends.openai.failures import Failure, Remedy, failure_of
-from pytest_ocg.backends.openai.pace import PATIENCE, Pace, Patience
+from pytest_ocg.backends.openai.answers import Failure, Remedy, failure_of
+from pytest_ocg.backends.openai.backend import PATIENCE, Pace, Patience
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 
 from plugin.tests.backends.openai.fault_server import completion, envelope
 from pytest_ocg.backends.base import ErrorKind
-from pytest_ocg.backends.openai.failures import Failure
-from pytest_ocg.backends.openai.replies import Reply, reply_of
+from pytest_ocg.backends.openai.answers import Failure, Reply, reply_of
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from plugin.tests.backends.openai.fault_server import (
     refusal,
 )
 from pytest_ocg.backends.base import ErrorKind
-from pytest_ocg.backends.openai.pace import Patience
+from pytest_ocg.backends.openai.backend import Patience
 
 
 @pytest.mark.parametrize(

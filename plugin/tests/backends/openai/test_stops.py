@@ -19,7 +19,7 @@ from plugin.tests.backends.openai.fault_server import (
     refusal,
 )
 from pytest_ocg.backends.base import GenerationStopped
-from pytest_ocg.backends.openai.pace import Patience
+from pytest_ocg.backends.openai.backend import Patience
 
 STOPS = {
     "no credit": (

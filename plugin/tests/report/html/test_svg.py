@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree
 
-from pytest_ocg.report.html.svg import adapt_svg
+from pytest_ocg.report.html.charts import adapt_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWING = """<?xml version="1.0"?>

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.run.cache import file_systems
-from pytest_ocg.run.cache.file_systems import mounted_kind, network_file_system
+from pytest_ocg.run.cache import opening as file_systems
+from pytest_ocg.run.cache.opening import mounted_kind, network_file_system
 
 MOUNTS = r"""27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 30 27 0:30 / /home rw,relatime shared:1 master:2 - nfs4 server:/home rw,vers=4.2

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_ocg.backends.base import Message, Prompt
+from pytest_ocg.inputs.prompts import Message, Prompt
 from pytest_ocg.run.cache.keys import canonical_json, generation_key, generation_keys, provenance_id, text_digest
 
 IDENTITY = {

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ocg.backends.base import Generation
 from pytest_ocg.errors import CacheError
-from pytest_ocg.run.cache import file_systems
+from pytest_ocg.run.cache import opening as file_systems
 from pytest_ocg.run.cache import schema as cache_schema
 from pytest_ocg.run.cache.cache import FILE_NAME, Cache
 

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from pytest_ocg.inputs.resources import resource
+from pytest_ocg.inputs.files import resource
 from pytest_ocg.run.judging.inflection import inflection_signature, inflections, is_misread
 
 TABLE = tomllib.loads(resource("fixtures", "irregular_forms.toml").read_text(encoding="utf-8"))

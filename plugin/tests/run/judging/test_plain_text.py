@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ocg.run.judging.plain_text import read_plain_text
+from pytest_ocg.run.judging.words import read_plain_text
 
 
 @pytest.mark.parametrize(

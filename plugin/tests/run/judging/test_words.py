@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ocg.run.judging import words as words_module
-from pytest_ocg.run.judging.plain_text import read_plain_text
 from pytest_ocg.run.judging.words import (
     Analyser,
     Word,
     pack_words,
+    read_plain_text,
     unpack_words,
 )
 

@@ -1,12 +1,59 @@
-"""Runs work in batches, and in smaller ones once memory runs out."""
+"""Running model libraries: batches halved when memory runs out, memory given back, and no log lines on the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+import importlib
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import partialmethod
+from typing import Any, Generic, TypeVar
 
 from pytest_ocg.errors import BackendError
+
+
+def free_memory() -> None:
+    """Drop what nothing refers to any more, and return what torch, if it was imported, holds in reserve."""
+    gc.collect()
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        return
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    elif torch.backends.mps.is_available():
+        torch.mps.empty_cache()
+
+
+_LOGGERS = ("transformers", "huggingface_hub", "accelerate", "bitsandbytes", "torch", "gguf")
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Silence below errors, put back as it was afterwards, whatever happens inside."""
+    with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        bars: Any = importlib.import_module("huggingface_hub.utils")
+        if not bars.are_progress_bars_disabled():
+            bars.disable_progress_bars()
+            stack.callback(bars.enable_progress_bars)
+        messages: Any = importlib.import_module("transformers.utils.logging")
+        if messages.is_progress_bar_enabled():
+            messages.disable_progress_bar()
+            stack.callback(messages.enable_progress_bar)
+        bar: Any = importlib.import_module("tqdm.std").tqdm  # some bars are drawn past both switches
+        stack.callback(setattr, bar, "__init__", bar.__init__)
+        bar.__init__ = partialmethod(bar.__init__, disable=True)
+        for name in _LOGGERS:
+            logger = logging.getLogger(name)
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.ERROR)
+        yield
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

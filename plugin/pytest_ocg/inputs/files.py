@@ -1,4 +1,4 @@
-"""TOML files that come with the package or from a user: read once, and their keys and values checked."""
+"""Files that come with the package or from a user: where shipped data lies, and TOML read once and checked."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_ocg.errors import OcgError
-from pytest_ocg.suggestion import did_you_mean
+from pytest_ocg.errors import OcgError, did_you_mean
+
+_PACKAGE = Path(__file__).parents[1]
+_CHECKOUT = _PACKAGE.parent.parent
+
+
+def resource(*parts: str) -> Path:
+    """The path of shipped data, `resource("fixtures", "models.toml")`, whether or not it exists."""
+    packaged = _PACKAGE.joinpath(*parts)
+    return packaged if (_PACKAGE / parts[0]).is_dir() else _CHECKOUT.joinpath(*parts)
 
 
 def read_toml(path: Path, error: type[OcgError]) -> dict[str, Any]:
