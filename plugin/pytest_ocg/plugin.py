@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ocg.session.keys import BENCHMARK, CASE_FIXTURE, EXECUTION
 from pytest_ocg.session.options import MODEL_OPTION, declare_options, is_gate_required, requested_models
 
 if TYPE_CHECKING:
     from pytest_ocg.inputs.cases import Case
     from pytest_ocg.run.record import Record
-    from pytest_ocg.session.benchmark import Benchmark
-    from pytest_ocg.session.execution import Execution
 
 HOW_TO_START = (
     "no model was named: pytest --model NAME (`ocg models` lists the short names; a hub id, a folder or a .gguf file "
     "will do)"
 )
 NOTHING_TO_JUDGE = "the gate is 'require' and no model was named, so there is nothing to judge; add --model NAME"
-BENCHMARK: pytest.StashKey[Benchmark] = pytest.StashKey()
-EXECUTION: pytest.StashKey[Execution] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -75,16 +72,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give `ocg_case` every planned case, or one skip that says how to start."""
-    if "ocg_case" not in metafunc.fixturenames:
+    if CASE_FIXTURE not in metafunc.fixturenames:
         return
     benchmark = metafunc.config.stash.get(BENCHMARK, None)
     if benchmark is None:
         if is_gate_required(metafunc.config):
             pytest.fail(NOTHING_TO_JUDGE, pytrace=False)
         skip = pytest.param(None, id="no-model", marks=pytest.mark.skip(reason=HOW_TO_START))
-        metafunc.parametrize("ocg_case", [skip])
+        metafunc.parametrize(CASE_FIXTURE, [skip])
     else:
-        metafunc.parametrize("ocg_case", benchmark.plan.cases, ids=[case.id for case in benchmark.plan.cases])
+        metafunc.parametrize(CASE_FIXTURE, benchmark.plan.cases, ids=[case.id for case in benchmark.plan.cases])
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections import Counter
@@ -13,7 +14,6 @@ from pytest_ocg.errors import MetricError
 from pytest_ocg.metrics.base import Measurement, Replies, ScoreStore, ScoringContext, SetStatistic, measurement
 from pytest_ocg.metrics.bleurt_model import MAX_TOKENS
 from pytest_ocg.metrics.bleurt_scorer import BleurtScorer, Pair, ScoredPairs
-from pytest_ocg.run.cache.keys import canonical_json
 
 LABEL = "pBLEURT"
 
@@ -112,7 +112,7 @@ class PairwiseBleurt:
 
     def _scores(self, pairs: Sequence[NumberedPair], texts: Sequence[str]) -> _Scored:
         """The score of each pair of numbers into `texts`: kept ones, then new ones, which are kept as they come."""
-        written = [canonical_json(text) for text in texts]  # a text is in 46 pairs
+        written = [json.dumps(text) for text in texts]  # a text is in 46 pairs
         scorer = f"bleurt|{self._scorer.identity()}"
 
         def key_of(pair: NumberedPair) -> str:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pytest_ocg.backends.base import GenerationSettings
-from pytest_ocg.backends.huggingface.devices import automatic_device
 from pytest_ocg.errors import OptionError
 from pytest_ocg.inputs.cases import Case, expand_cases
 from pytest_ocg.inputs.concepts import ConceptSet, Dataset, load_dataset
 from pytest_ocg.inputs.models import HOSTED, OPENAI, ModelSpec, id_names, load_registry, resolve_model
 from pytest_ocg.inputs.prompts import Prompt, Templates, build_prompt, load_templates
 from pytest_ocg.inputs.selection import Whole, cut_shard, sample_sets, whole_run
-from pytest_ocg.metrics import CHEAP_METRICS, choose_metrics
-from pytest_ocg.metrics.base import MetricFactory
 from pytest_ocg.run.options import Options
 
 DEFAULT_MAX_NEW_TOKENS = 128
@@ -23,9 +20,9 @@ DEFAULT_MAX_NEW_TOKENS = 128
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be run; `specs` is keyed by the name that stands in case ids, `metrics` are beyond the coverages.
+    """What will be run; `specs` is keyed by the name that stands in case ids.
 
-    `whole` is what the run is a shard of, None where it is no shard. `own_metrics` are those that hooks added.
+    `whole` is what the run is a shard of, None where it is no shard.
     """
 
     options: Options
@@ -33,9 +30,7 @@ class Plan:
     sets: tuple[ConceptSet, ...]
     templates: Templates
     specs: Mapping[str, ModelSpec]
-    metrics: tuple[str, ...] = CHEAP_METRICS
     whole: Whole | None = None
-    own_metrics: Mapping[str, MetricFactory] = field(default_factory=dict)
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -70,12 +65,10 @@ class Plan:
         )
 
 
-def make_plan(
-    options: Options, extra_models: Mapping[str, ModelSpec], own_metrics: Mapping[str, MetricFactory]
-) -> Plan:
-    """The plan for these options; `extra_models` adds to the shipped registry, `own_metrics` to the shipped metrics.
+def make_plan(options: Options, extra_models: Mapping[str, ModelSpec]) -> Plan:
+    """The plan for these options; `extra_models` adds to the shipped registry.
 
-    Raises OptionError, ConceptError, TemplateError, ModelError or MetricError, before anything is generated.
+    Raises OptionError, ConceptError, TemplateError or ModelError, before anything is generated.
     """
     registry = {**load_registry(), **extra_models}
     specs = [_spec(name, options, registry) for name in options.models]
@@ -91,9 +84,8 @@ def make_plan(
                 f"--ocg-shard {options.shard}: of {whole.sets} concept sets this shard has none; cut the run into "
                 f"{whole.sets} shards or fewer"
             )
-    metrics = choose_metrics(options.metrics, has_gpu=automatic_device() == "cuda", own=tuple(own_metrics))
     named = dict(zip(id_names(specs), specs, strict=True))
-    return Plan(options, dataset, sets, load_templates(), named, metrics, whole, own_metrics)
+    return Plan(options, dataset, sets, load_templates(), named, whole)
 
 
 def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> ModelSpec:

@@ -8,10 +8,10 @@ import pytest
 
 from pytest_ocg.backends.huggingface.devices import visible_gpus
 from pytest_ocg.errors import OcgError
-from pytest_ocg.plugin import BENCHMARK, EXECUTION
 from pytest_ocg.session.benchmark import Benchmark
 from pytest_ocg.session.distribution import Distribution, is_distributed, read_worker_input, wait_asleep, workers_for
 from pytest_ocg.session.execution import Execution
+from pytest_ocg.session.keys import BENCHMARK, EXECUTION
 from pytest_ocg.session.options import read_options
 from pytest_ocg.session.progress import Progress
 from pytest_ocg.session.scoreboard import Scoreboard
@@ -21,7 +21,7 @@ def switch_on(config: pytest.Config) -> None:
     """Plan the run and register the controller's side, the tests' side, or both; a bad option is a usage error."""
     try:
         benchmark = Benchmark(config, read_options(config))
-        benchmark.plan  # noqa: B018 - planned here so that what cannot be done is said before collection
+        benchmark.plan, benchmark.metrics  # noqa: B018 - so that what cannot be done is said before collection
     except OcgError as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[BENCHMARK] = benchmark

@@ -12,12 +12,14 @@ import pytest
 
 from pytest_ocg.backends import open_backend
 from pytest_ocg.backends.base import Backend, explained, require_backend
+from pytest_ocg.backends.huggingface.devices import automatic_device
 from pytest_ocg.backends.huggingface.loading import Loadable
 from pytest_ocg.errors import BackendError, ModelError, OcgError
 from pytest_ocg.gate.files import check_writable, thresholds_for
 from pytest_ocg.inputs.models import OPENAI, Forecast, ModelSpec, estimated_tokens
-from pytest_ocg.metrics import open_model_metric
+from pytest_ocg.metrics import choose_metrics, open_model_metric
 from pytest_ocg.metrics.base import MetricFactory, ScoringContext
+from pytest_ocg.report.formats import require_report
 from pytest_ocg.results.files import load_run
 from pytest_ocg.results.writing import check_output
 from pytest_ocg.run.cache.cache import Cache, default_cache_directory
@@ -46,10 +48,21 @@ class Benchmark:
         registered: dict[str, ModelSpec] = {}
         for models in self.config.hook.pytest_ocg_models():
             registered.update(models)
+        return make_plan(self.options, registered)
+
+    @cached_property
+    def own_metrics(self) -> Mapping[str, MetricFactory]:
+        """The metrics that hooks added, by name."""
         metrics: dict[str, MetricFactory] = {}
         for found in self.config.hook.pytest_ocg_metrics():
             metrics.update(found)
-        return make_plan(self.options, registered, metrics)
+        return metrics
+
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics to compute beyond those that every run has; raises MetricError for one that there is not."""
+        has_gpu = automatic_device() == "cuda"
+        return choose_metrics(self.options.metrics, has_gpu=has_gpu, own=tuple(self.own_metrics))
 
     @cached_property
     def planned_ids(self) -> frozenset[str]:
@@ -107,6 +120,8 @@ class Benchmark:
         """
         require_analyser()
         check_output(self.options.output)
+        for path in self.options.report:
+            require_report(path)
         thresholds, will_write = self.options.thresholds, self.options.write_thresholds
         if will_write:
             check_writable(thresholds, self.plan.specs)
@@ -160,8 +175,7 @@ class Benchmark:
         asked = [
             name
             for name, option in models.items()
-            if name in self.plan.metrics
-            and (name in self.options.metrics or getattr(self.options, option) != usual[option])
+            if name in self.metrics and (name in self.options.metrics or getattr(self.options, option) != usual[option])
         ]
         if asked:
             with self.scoring(lambda label, done, total: None) as context:

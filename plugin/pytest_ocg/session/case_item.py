@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import pluggy
 import pytest
 
-from pytest_ocg.plugin import EXECUTION
 from pytest_ocg.run.record import Miss
+from pytest_ocg.session.keys import (
+    CASE_FIXTURE,
+    EXECUTION,
+    GENERATION_FIXTURE,
+    IHOOK,
+    KEYWORDS,
+    MISSED,
+    OWN_KEYWORDS,
+    PLACES,
+    Keywords,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-OWN_FIXTURES = frozenset({"ocg_case", "ocg_generation", "request"})
-Place = tuple[PathLike[str] | str, int | None]
-PLACES: pytest.StashKey[dict[str, Place]] = pytest.StashKey()
-Keywords = dict[str, Literal[1]]
-KEYWORDS: pytest.StashKey[Keywords] = pytest.StashKey()
-OWN_KEYWORDS: pytest.StashKey[tuple[int, Keywords]] = pytest.StashKey()
-MISSED: pytest.StashKey[str] = pytest.StashKey()
-IHOOK: pytest.StashKey[pluggy.HookRelay] = pytest.StashKey()
+OWN_FIXTURES = frozenset({CASE_FIXTURE, GENERATION_FIXTURE, "request"})
 
 
 class CaseItem(pytest.Function):
@@ -34,10 +37,10 @@ class CaseItem(pytest.Function):
 
     def setup(self) -> None:
         """Fill in the arguments as the fixtures of the same names do."""
-        case: Any = self.callspec.params["ocg_case"]
-        self.funcargs["ocg_case"] = case
-        if "ocg_generation" in self.fixturenames:
-            self.funcargs["ocg_generation"] = self.config.stash[EXECUTION].judged(self, case)
+        case: Any = self.callspec.params[CASE_FIXTURE]
+        self.funcargs[CASE_FIXTURE] = case
+        if GENERATION_FIXTURE in self.fixturenames:
+            self.funcargs[GENERATION_FIXTURE] = self.config.stash[EXECUTION].judged(self, case)
 
     def runtest(self) -> None:
         """Run the test; that it missed is kept for its report, since an exception takes half a test's time in hooks.
@@ -135,7 +138,7 @@ def _is_plain(item: pytest.Function) -> bool:
         return False
     fixtures = item._fixtureinfo.name2fixturedefs
     return (
-        "ocg_case" in item.fixturenames
+        CASE_FIXTURE in item.fixturenames
         and OWN_FIXTURES.issuperset(item.fixturenames)
-        and all(len(definitions) == 1 for name, definitions in fixtures.items() if name == "ocg_generation")
+        and all(len(definitions) == 1 for name, definitions in fixtures.items() if name == GENERATION_FIXTURE)
     )

@@ -13,7 +13,7 @@ from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScopeSc
 from pytest_ocg.backends.huggingface.devices import visible_gpus
 from pytest_ocg.inputs.cases import cut_batches
 from pytest_ocg.session.benchmark import Benchmark
-from pytest_ocg.session.execution import STOP_REASON
+from pytest_ocg.session.keys import STOP_REASON, WORKER_INPUT
 from pytest_ocg.session.scoreboard import Scoreboard
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ def take_share(
         environment.setdefault(THREAD_VARIABLE, str(max(1, cores // workers)))
 
 
-WORKER_INPUT = "ocg"
 _BRACKETS = re.compile(r"\[(.*)\]$", re.DOTALL)
 
 

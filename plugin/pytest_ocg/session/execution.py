@@ -14,16 +14,20 @@ from pytest_ocg.run.cache.cache import Cache
 from pytest_ocg.run.record import Miss, NoReply, Outcome, Record
 from pytest_ocg.run.runner import BatchRun, Runner
 from pytest_ocg.session.benchmark import Benchmark
-from pytest_ocg.session.case_item import MISSED, CaseItem, passed_report, take_over, verdict_report
+from pytest_ocg.session.case_item import CaseItem, passed_report, take_over, verdict_report
+from pytest_ocg.session.keys import (
+    BATCH_PROPERTY,
+    CASE_FIXTURE,
+    MISSED,
+    NOTICE_PROPERTY,
+    PROPERTY_PREFIX,
+    RECORD_PROPERTY,
+    STOP_REASON,
+    VERDICT_PROPERTY,
+)
 from pytest_ocg.session.progress import Progress
 
-CASE_FIXTURE = "ocg_case"
-BATCH_PROPERTY = "ocg_batch"
-NOTICE_PROPERTY = "ocg_notice"
-RECORD_PROPERTY = "ocg_record"
-VERDICT_PROPERTY = "ocg_verdict"
 STOPPED_BY_BACKEND = 2
-STOP_REASON = "ocg_stop_reason"
 
 
 def case_of(item: pytest.Item) -> Case | None:
@@ -65,7 +69,9 @@ class Execution:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
         """Report a miss or a missing reply in one line, and keep the record to the setup report that carries it."""
         if call.when == "call" and item.user_properties:
-            item.user_properties[:] = [entry for entry in item.user_properties if not entry[0].startswith("ocg_")]
+            item.user_properties[:] = [
+                entry for entry in item.user_properties if not entry[0].startswith(PROPERTY_PREFIX)
+            ]
         if call.when == "collect":
             return None
         if call.excinfo is None:

@@ -19,7 +19,7 @@ from pytest_ocg.gate.checks import hold_against
 from pytest_ocg.gate.files import baseline_rows, file_name, thresholds_for, write_thresholds
 from pytest_ocg.gate.thresholds import Thresholds
 from pytest_ocg.inputs.models import ModelSpec, cost_of
-from pytest_ocg.metrics.base import ScoringContext
+from pytest_ocg.metrics.base import MetricFactory, ScoringContext
 from pytest_ocg.report.formats import write_report
 from pytest_ocg.results.files import RESULTS_SCHEMA, Run, load_run
 from pytest_ocg.results.rows import Entry, entry_of
@@ -71,6 +71,8 @@ def summarise(
     identities: Mapping[str, Mapping[str, Any]],
     gathered: Gathered,
     scoring: ScoringContext | None,
+    metrics: Sequence[str],
+    own_metrics: Mapping[str, MetricFactory],
 ) -> dict[str, Any]:
     """The content of `results.json` (schema 1): rows in the plan's order, numbers however tests were spread.
 
@@ -107,8 +109,8 @@ def summarise(
                 planned=planned[model, condition],
                 selected=selected[model, condition],
                 matcher=matcher,
-                metrics=plan.metrics,
-                measure=partial(measure_metric, scoring=scoring, own=plan.own_metrics),
+                metrics=metrics,
+                measure=partial(measure_metric, scoring=scoring, own=own_metrics),
                 provenances=gathered.provenances,
             ),
         }
@@ -172,7 +174,14 @@ def finish(
     """
     options, problems = benchmark.options, list[str]()
     with benchmark.scoring(progress) as scoring:
-        results = summarise(benchmark.plan, benchmark.identities, gathered, scoring if gathered.cut is None else None)
+        results = summarise(
+            benchmark.plan,
+            benchmark.identities,
+            gathered,
+            scoring if gathered.cut is None else None,
+            benchmark.metrics,
+            benchmark.own_metrics,
+        )
     results["run"]["command_line"] = list(benchmark.config.invocation_params.args)
     lines = tuple(gathered.lines[case.id] for case in benchmark.plan.cases if case.id in gathered.lines)
     written: list[Path] = []

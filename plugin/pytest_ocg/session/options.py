@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -78,7 +77,7 @@ def read_options(config: pytest.Config) -> Options:
         except ValueError as error:
             raise OptionError(f"{origin}: {error}") from error
     read["conditions"] = read.pop("condition")
-    read["report"] = _reports(read["report"] or ())
+    read["report"] = tuple(map(Path, read["report"] or ()))
     if read["outputs"] is not None:
         if read["backend"] not in ("auto", "replay"):
             raise OptionError(f"--ocg-outputs judges replies made elsewhere; drop --ocg-backend {read['backend']!r}")
@@ -86,11 +85,3 @@ def read_options(config: pytest.Config) -> Options:
     elif read["backend"] == "replay":
         raise OptionError("--ocg-backend replay needs --ocg-outputs FILE, the replies to judge")
     return Options(models=requested_models(config), **read)
-
-
-def _reports(names: Sequence[str]) -> tuple[Path, ...]:
-    if not names:
-        return ()
-    from pytest_ocg.report.formats import require_report  # not needed where the plugin is installed but not used
-
-    return tuple(require_report(Path(name)) for name in names)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from pytest_ocg.inputs.cases import Batch
-from pytest_ocg.plugin import BENCHMARK
 
 SECONDS_BETWEEN_NOTES = 10
 LEAST_SECONDS = 1.0
@@ -38,12 +37,14 @@ class Progress:
         self._shown = 0
         self._scored_told = 0.0
 
-    def expect(self, selected: Mapping[str, int]) -> None:
-        """How many cases of each model will be judged; what hosted ones may cost is said, once."""
+    def expect(
+        self, selected: Mapping[str, int], forecasts: Callable[[Mapping[str, int]], Iterable[str]] = lambda selected: ()
+    ) -> None:
+        """How many cases of each model will be judged; the lines that `forecasts` makes of it are shown once."""
         is_new, self._total = not self._total, Counter(selected)
-        benchmark, reporter = self._config.stash.get(BENCHMARK, None), self._reporter()
-        if is_new and benchmark is not None and reporter is not None and reporter.verbosity >= 0:
-            for line in benchmark.forecasts(selected):
+        reporter = self._reporter()
+        if is_new and reporter is not None and reporter.verbosity >= 0:
+            for line in forecasts(selected):
                 _write_apart(reporter, line)
 
     def begin(self, batch: Batch, prompts: int) -> None:

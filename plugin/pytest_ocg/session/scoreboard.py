@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from pytest_ocg.inputs.cases import Case
-from pytest_ocg.session import execution
 from pytest_ocg.session.benchmark import Benchmark
+from pytest_ocg.session.execution import case_of
 from pytest_ocg.session.finish import Finished, Gathered, finish
+from pytest_ocg.session.keys import BATCH_PROPERTY, NOTICE_PROPERTY, PROPERTY_PREFIX, RECORD_PROPERTY, VERDICT_PROPERTY
 from pytest_ocg.session.progress import Progress
 
 MISSED = ("missed", "m", ("MISSED", {"yellow": True}))
@@ -37,25 +38,25 @@ class Scoreboard:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Where this process collects, note what is left after selection."""
-        self.select(case for case in map(execution.case_of, session.items) if case is not None)
+        self.select(case for case in map(case_of, session.items) if case is not None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record out of the report that carries it."""
         if not report.user_properties and report.passed:
             return
-        carried = [entry for entry in report.user_properties if entry[0].startswith("ocg_")]
-        if report.failed and (execution.VERDICT_PROPERTY, "miss") not in carried:
-            self._only_misses &= (execution.VERDICT_PROPERTY, "error") in carried
+        carried = [entry for entry in report.user_properties if entry[0].startswith(PROPERTY_PREFIX)]
+        if report.failed and (VERDICT_PROPERTY, "miss") not in carried:
+            self._only_misses &= (VERDICT_PROPERTY, "error") in carried
         if not carried:
             return
-        report.user_properties = [entry for entry in report.user_properties if not entry[0].startswith("ocg_")]
+        report.user_properties = [entry for entry in report.user_properties if not entry[0].startswith(PROPERTY_PREFIX)]
         for name, value in carried:
-            if name == execution.RECORD_PROPERTY:
+            if name == RECORD_PROPERTY:
                 self._lines[json_id(str(value))] = str(value)
-            elif name == execution.BATCH_PROPERTY:
+            elif name == BATCH_PROPERTY:
                 self._take_batch(json.loads(str(value)))
-            elif name == execution.NOTICE_PROPERTY:
+            elif name == NOTICE_PROPERTY:
                 for notice in json.loads(str(value)):
                     self._benchmark.notice(notice)
             elif report.failed:  # an expected one is pytest's to tell
@@ -95,7 +96,8 @@ class Scoreboard:
         """The cases that will run, known after collection here or in a worker."""
         chosen = list(cases)
         self._selected = frozenset(case.id for case in chosen)
-        self._progress.expect(Counter(case.model for case in {case.id: case for case in chosen}.values()))
+        by_model = Counter(case.model for case in {case.id: case for case in chosen}.values())
+        self._progress.expect(by_model, self._benchmark.forecasts)
 
     def _take_batch(self, ran: dict[str, Any]) -> None:
         self._provenances.update(ran.pop("provenances"))
