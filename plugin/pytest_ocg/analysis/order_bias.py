@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
 
 from pytest_ocg.metrics.base import SetKey, SetStatistic, average_over_templates
 from pytest_ocg.metrics.order import ordered_rate
+from pytest_ocg.run.record import CaseRecord, ReplyRecord
 
 Order = tuple[str, ...]
 
@@ -44,20 +44,19 @@ class ReplyOrder:
         return self.realised is not None and not self.in_order
 
 
-def read_reply_order(record: Mapping[str, Any]) -> ReplyOrder | None:
-    """The orders of one `generations.jsonl` object; None where there is no reply."""
-    if record["outcome"] == "error":
+def read_reply_order(record: CaseRecord) -> ReplyOrder | None:
+    """The orders of one case; None where there is no reply."""
+    if not isinstance(record, ReplyRecord):
         return None
-    asked = tuple(record["concepts"])
     return ReplyOrder(
-        template=record["template"],
-        set_id=record["set"],
-        pattern=record["pattern"],
-        asked=asked,
-        realised=realised_order(asked, record["positions"]),
-        covered=record["covered"],
-        in_order=record["in_order"],
-        is_echo=record["echo"],
+        template=record.template,
+        set_id=record.set,
+        pattern=record.pattern,
+        asked=record.concepts,
+        realised=realised_order(record.concepts, record.positions),
+        covered=record.covered,
+        in_order=record.in_order,
+        is_echo=record.echo,
     )
 
 
@@ -229,13 +228,13 @@ class OrderBias:
     by_make_up: Mapping[str, tuple[Kept, ...]]
 
 
-def order_biases(records: Iterable[Mapping[str, Any]]) -> tuple[OrderBias, ...]:
-    """The order bias of every model, condition and number of shots in `generations.jsonl` objects, as they come."""
+def order_biases(records: Iterable[CaseRecord]) -> tuple[OrderBias, ...]:
+    """The order bias of every model, condition and number of shots in the records, as they come."""
     groups: defaultdict[tuple[str, str, int, int], list[ReplyOrder]] = defaultdict(list)
     for record in records:
         reply = read_reply_order(record)
         if reply is not None:
-            groups[record["model"], record["condition"], record["shots"], len(reply.asked)].append(reply)
+            groups[record.model, record.condition, record.shots, len(reply.asked)].append(reply)
     return tuple(_order_bias(*key, replies) for key, replies in groups.items())
 
 

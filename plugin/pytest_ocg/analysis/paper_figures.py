@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from pytest_ocg.run.record import CaseRecord, HitRecord, ReplyRecord
 
 ListKey = tuple[str, tuple[str, ...]]
 """A concept set's id and its concepts in the order asked for."""
@@ -46,21 +47,21 @@ class OrdersOfSets:
     sets: tuple[int, ...]
 
 
-def composed_lists(records: Iterable[Mapping[str, Any]], *, shots: int = 0) -> ComposedLists:
+def composed_lists(records: Iterable[CaseRecord], *, shots: int = 0) -> ComposedLists:
     """What each model composed in condition `ordered`; `records` are of one dataset, from however many models."""
     replied: defaultdict[ListKey, set[str]] = defaultdict(set)
     composed: defaultdict[ListKey, set[str]] = defaultdict(set)
     models: dict[str, None] = {}
     for record in records:
-        if record["condition"] != "ordered" or record["shots"] != shots:
+        if record.condition != "ordered" or record.shots != shots:
             continue
-        model, key = record["model"], (record["set"], tuple(record["concepts"]))
-        models[model] = None
+        key = (record.set, record.concepts)
+        models[record.model] = None
         of_list = replied[key]
-        if record["outcome"] != "error":
-            of_list.add(model)
-        if record["outcome"] == "hit":
-            composed[key].add(model)
+        if isinstance(record, ReplyRecord):
+            of_list.add(record.model)
+        if isinstance(record, HitRecord):
+            composed[key].add(record.model)
     return ComposedLists(
         models=tuple(models),
         by_list={key: len(composed[key]) if key in composed else 0 for key in replied},

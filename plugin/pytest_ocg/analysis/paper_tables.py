@@ -6,20 +6,52 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Protocol
 
-from pytest_ocg.errors import ResultsError, shown
 from pytest_ocg.inputs.published import ModelRow, Published, SpreadRow
-from pytest_ocg.results.comparability import differing_keys, run_signature
+from pytest_ocg.metrics import catalogue
 
-Row = Mapping[str, Any]
 Values = Mapping[str, float | None]
 
-ORDER_METRICS = ("coverage_unordered", "coverage_ordered", "ordered_rate")
 REASONING_BASES: Mapping[str, str] = MappingProxyType({"Macro-o1": "Qwen2-7B", "o1-mini": "GPT-4o-mini"})
 """The models of Table 7 that reason, as the paper spells them, and what each is set against."""
 
-_SAME = ("dataset_sha256", "templates_sha256", "matcher", "sets", "templates")
+
+class Row(Protocol):
+    """What a table needs of a row of results: `results.schema.Row` is one."""
+
+    @property
+    def model(self) -> str:
+        """The model's name in test ids."""
+        ...
+
+    @property
+    def condition(self) -> str:
+        """`ordered` or `original`."""
+        ...
+
+    @property
+    def shots(self) -> int:
+        """The number of worked examples."""
+        ...
+
+    @property
+    def published_as(self) -> str | None:
+        """The model's name in the paper's tables, None where it is in none."""
+        ...
+
+    @property
+    def by_template(self) -> Mapping[str, Values]:
+        """The value of each metric by template and name."""
+        ...
+
+    def values(self) -> Values:
+        """The value of each metric by name."""
+        ...
+
+    def pattern_values(self) -> Mapping[str, Values]:
+        """The value of each metric by part-of-speech pattern and name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,37 +79,11 @@ class ReasoningGain:
     published: Values
 
 
-def collect_rows(results: Sequence[Mapping[str, Any]]) -> tuple[Row, ...]:
-    """The rows of several `results.json`, in order, to be put into one table.
-
-    Raises ResultsError where two runs differ in what makes numbers comparable, or hold the same row twice.
-    """
-    rows: dict[tuple[str, str, int], Row] = {}
-    wanted: dict[str, Any] = {}
-    for content in results:
-        for row in content["rows"]:
-            found = run_signature(content, row)
-            wanted = wanted or {key: found[key] for key in _SAME}
-            for key in differing_keys(found, wanted):
-                raise ResultsError(
-                    f"{row['model']!r} was run with {key} {shown(found[key])} and the first model with "
-                    f"{shown(wanted[key])}, so they do not go into one table; run both alike"
-                )
-            name = (row["model"], row["condition"], row["shots"])
-            if name in rows:
-                raise ResultsError(
-                    f"{row['model']!r} comes twice with condition {row['condition']!r} and {row['shots']} shots; "
-                    "leave one of the runs out, or put shards together with ocg merge"
-                )
-            rows[name] = row
-    return tuple(rows.values())
-
-
 def table1(rows: Iterable[Row], published: Published) -> tuple[ModelLine, ...]:
     """Every metric of each model asked zero-shot for the order, deltas against `original`."""
     by_name = _index(rows)
     return tuple(
-        _line(row, _values(row), _values(by_name.get((row["model"], "original", 0))), published.table1)
+        _line(row, _values(row), _values(by_name.get((row.model, "original", 0))), published.table1)
         for (_, condition, shots), row in by_name.items()
         if (condition, shots) == ("ordered", 0)
     )
@@ -87,7 +93,7 @@ def table4(rows: Iterable[Row], published: Published) -> tuple[ModelLine, ...]:
     """Every metric of each model asked one-shot for the order, deltas against zero-shot."""
     by_name = _index(rows)
     return tuple(
-        _line(row, _values(row), _values(by_name.get((row["model"], "ordered", 0))), published.table4)
+        _line(row, _values(row), _values(by_name.get((row.model, "ordered", 0))), published.table4)
         for (_, condition, shots), row in by_name.items()
         if (condition, shots) == ("ordered", 1)
     )
@@ -97,7 +103,7 @@ def table7(rows: Iterable[Row], published: Published) -> tuple[ModelLine, ...]:
     """Coverages and ordered rate under template 0 of each model asked zero-shot, deltas against `original`."""
     by_name = _index(rows)
     return tuple(
-        _line(row, values, _template0(by_name.get((row["model"], "original", 0))), published.table7)
+        _line(row, values, _template0(by_name.get((row.model, "original", 0))), published.table7)
         for (_, condition, shots), row in by_name.items()
         if (condition, shots) == ("ordered", 0) and (values := _template0(row))
     )
@@ -119,23 +125,23 @@ def reasoning_gains(lines: Iterable[ModelLine], published: Published) -> tuple[R
 
 
 def _index(rows: Iterable[Row]) -> dict[tuple[str, str, int], Row]:
-    return {(row["model"], row["condition"], row["shots"]): row for row in rows}
+    return {(row.model, row.condition, row.shots): row for row in rows}
 
 
 def _values(row: Row | None) -> dict[str, float | None]:
-    return {} if row is None else {name: score["value"] for name, score in row["metrics"].items()}
+    return {} if row is None else dict(row.values())
 
 
 def _template0(row: Row | None) -> dict[str, float | None]:
-    cells = {} if row is None else row["by_template"].get("0", {})
-    return {name: cells[name] for name in ORDER_METRICS if name in cells}
+    cells = {} if row is None else row.by_template.get("0", {})
+    return {name: cells[name] for name in catalogue.needing("verdicts") if name in cells}
 
 
 def _line(row: Row, values: Values, others: Values, table: Mapping[str, ModelRow]) -> ModelLine:
-    name = row.get("published_as")
+    name = row.published_as
     paper = table.get(name) if name is not None else None
     return ModelLine(
-        model=row["model"],
+        model=row.model,
         published_as=name,
         values=values,
         deltas=_difference(values, others),
@@ -152,9 +158,6 @@ def _difference(values: Values, others: Values) -> dict[str, float | None]:
             other = others[name]
             differences[name] = None if value is None or other is None else value - other
     return differences
-
-
-SPREAD_METRICS = (*ORDER_METRICS, "diverse_rate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +193,7 @@ def table2(rows: Iterable[Row], published: Published, *, shots: int = 0) -> tupl
 
     The paper's numbers are zero-shot.
     """
-    patterns = [row["by_pattern"] for row in rows if (row["condition"], row["shots"]) == ("ordered", shots)]
+    patterns = [row.pattern_values() for row in rows if (row.condition, row.shots) == ("ordered", shots)]
     paper = {} if shots else published.table2
     return tuple(
         PatternLine(
@@ -210,9 +213,9 @@ def table3(rows: Iterable[Row], published: Published, *, shots: int = 0) -> tupl
     paper = {} if shots else published.table3
     cells: dict[tuple[int, str], list[Values]] = {}
     for row in rows:
-        if row["shots"] == shots:
-            for template, values in row["by_template"].items():
-                cells.setdefault((int(template), row["condition"]), []).append(values)
+        if row.shots == shots:
+            for template, values in row.by_template.items():
+                cells.setdefault((int(template), row.condition), []).append(values)
     return tuple(
         TemplateLine(*key, _spreads(cells[key]), _published_spreads(paper.get(key), len(published.table1)))
         for key in sorted(cells, key=lambda key: (key[0], key[1] == "ordered"))
@@ -228,7 +231,7 @@ def spread(values: Iterable[float | None]) -> Spread:
 
 
 def _spreads(cells: Sequence[Values]) -> dict[str, Spread]:
-    return {name: spread(values.get(name) for values in cells) for name in SPREAD_METRICS}
+    return {name: spread(values.get(name) for values in cells) for name in catalogue.pattern_metrics()}
 
 
 def _published_spreads(row: SpreadRow | None, models: int) -> dict[str, Spread]:

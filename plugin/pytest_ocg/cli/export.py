@@ -11,7 +11,7 @@ from typing import TextIO
 from pytest_ocg.errors import ExportError, OptionError
 from pytest_ocg.report.export import render_csv, render_parquet
 from pytest_ocg.results.files import load_records, load_run
-from pytest_ocg.results.whole_files import write_whole
+from pytest_ocg.results.writing import write_whole
 
 FORMATS = ("csv", "parquet")
 

@@ -10,12 +10,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+import msgspec
+
 from pytest_ocg.gate.checks import hold_against
 from pytest_ocg.gate.files import thresholds_for
-from pytest_ocg.gate.judge import UNUSED_BASELINE, Verdict, counts_from_baseline, default_status, exit_status, judge
+from pytest_ocg.gate.judge import UNUSED_BASELINE, default_status, exit_status, judge
 from pytest_ocg.gate.thresholds import Thresholds
 from pytest_ocg.report.verdicts import render_verdicts, render_verdicts_markdown, tell_github
 from pytest_ocg.results.files import load_results, load_run
+from pytest_ocg.results.rows import run_rows
+from pytest_ocg.results.verdicts import Verdict, counts_from_baseline
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,9 +63,8 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
     else:
         judged = load_run(arguments.results)
         results, baseline = judged.results, hold_against(load_run(arguments.baseline), judged)
-    models = dict.fromkeys(row["model"] for row in results["rows"])
-    thresholds = thresholds_for(models, arguments.thresholds, rootdir=Path.cwd())
-    verdicts = judge(results, thresholds, baseline)
+    thresholds = thresholds_for(results.models(), arguments.thresholds, rootdir=Path.cwd())
+    verdicts = judge(run_rows(results), thresholds, baseline)
     status = exit_status(verdicts, mode="require" if arguments.require else "auto", default=default_status(results))
     if arguments.json:
         stream.write(json.dumps(_as_json(verdicts, thresholds, status), indent=2, allow_nan=False) + "\n")
@@ -82,7 +85,7 @@ def _as_json(verdicts: Sequence[Verdict], thresholds: Mapping[str, Thresholds], 
         "exit_status": status,
         "verdicts": [
             {
-                **verdict.as_json(),
+                **msgspec.to_builtins(verdict),
                 "thresholds": str(thresholds[verdict.model].path) if verdict.model in thresholds else None,
             }
             for verdict in verdicts

@@ -59,8 +59,9 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
             "exit_status": status,
             "folder": None if folder is None else str(folder),
             "cases": len(merged.lines),
-            "planned": merged.results["selection"]["planned"],
-            **{key: merged.results["run"][key] for key in ("merged_from", "missing_shards")},
+            "planned": merged.results.selection.planned,
+            "merged_from": merged.results.run.merged_from,
+            "missing_shards": merged.results.run.missing_shards,
         }
         stream.write(json.dumps(plain, indent=2, allow_nan=False) + "\n")
     else:
@@ -80,12 +81,12 @@ def _check_apart(folder: Path, runs: Sequence[Run]) -> None:
 
 
 def _told(merged: Merged, folder: Path | None) -> list[str]:
-    selection = merged.results["selection"]
+    selection = merged.results.selection
     lines = [f"missing: {one}" for one in merged.missing]
-    models = ", ".join(dict.fromkeys(shown(row["model"]) for row in merged.results["rows"]))
-    runs = len(merged.results["run"]["merged_from"])
+    models = ", ".join(dict.fromkeys(shown(row.model) for row in merged.results.rows))
+    runs = len(merged.results.run.merged_from or ())
     lines.append(
-        f"{runs} {'run' if runs == 1 else 'runs'} of {models}: {selection['run']:,} of {selection['planned']:,} cases"
+        f"{runs} {'run' if runs == 1 else 'runs'} of {models}: {selection.run:,} of {selection.planned:,} cases"
     )
     if folder is None:
         lines.append("nothing is written: run what is missing, or write what there is with --allow-missing")

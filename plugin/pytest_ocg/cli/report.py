@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
+
+import msgspec
 
 from pytest_ocg.errors import OptionError
 from pytest_ocg.gate.files import thresholds_for
@@ -13,8 +14,9 @@ from pytest_ocg.gate.judge import judge
 from pytest_ocg.report.formats import FORMATS, require_report, write_report
 from pytest_ocg.report.latex import render_latex
 from pytest_ocg.report.markdown import render_markdown
-from pytest_ocg.results.files import Run, load_results, load_run
-from pytest_ocg.results.shape import check_shape
+from pytest_ocg.results.files import load_results, load_run
+from pytest_ocg.results.rows import run_rows
+from pytest_ocg.results.schema import GateInfo, Results
 
 _WITH_VERDICT = (".html", ".md")
 
@@ -65,13 +67,10 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
             f"or with --output to a file that ends in {' or '.join(_WITH_VERDICT)}"
         )
     found = load_run(arguments.results)
-    check_shape(found)
-    earlier = [Run(path, load_results(path), ()) for path in arguments.earlier]
-    for before in earlier:
-        check_shape(before)
+    earlier = list(map(load_results, arguments.earlier))
     results = found.results if arguments.thresholds is None else _judged(found.results, arguments.thresholds)
     if output is not None:
-        write_report(output, results, found.records, [before.results for before in earlier])
+        write_report(output, results, found.records, earlier)
     elif arguments.latex:
         stream.write(render_latex(results))
     else:
@@ -79,7 +78,7 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
     return 0
 
 
-def _judged(results: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+def _judged(results: Results, path: Path) -> Results:
     """The results with the verdicts by the thresholds in `path` in place of those they hold."""
-    thresholds = thresholds_for(dict.fromkeys(row["model"] for row in results["rows"]), path)
-    return {**results, "gate": {"verdicts": [verdict.as_json() for verdict in judge(results, thresholds)]}}
+    verdicts = judge(run_rows(results), thresholds_for(results.models(), path))
+    return msgspec.structs.replace(results, gate=GateInfo(verdicts=verdicts))

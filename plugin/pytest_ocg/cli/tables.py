@@ -12,8 +12,6 @@ from typing import Any, TextIO
 from pytest_ocg.analysis.paper_figures import ComposedLists, composed_lists, figure3, figure4
 from pytest_ocg.analysis.paper_tables import (
     ModelLine,
-    Row,
-    collect_rows,
     reasoning_gains,
     table1,
     table2,
@@ -23,11 +21,14 @@ from pytest_ocg.analysis.paper_tables import (
 )
 from pytest_ocg.errors import shown
 from pytest_ocg.inputs.published import load_published
-from pytest_ocg.report.paper_tables import PAPER_METRICS, PaperTables, render_tables, render_tables_markdown
+from pytest_ocg.metrics import catalogue
+from pytest_ocg.report.paper_tables import PaperTables, render_tables, render_tables_markdown
 from pytest_ocg.report.summary_table import footnotes, recipe_line
-from pytest_ocg.results.comparability import run_problems
 from pytest_ocg.results.files import Run, load_results, load_run
-from pytest_ocg.results.shape import check_shape
+from pytest_ocg.results.rows import run_rows
+from pytest_ocg.results.schema import Row
+from pytest_ocg.results.signature import comparable_rows
+from pytest_ocg.run.record import CaseRecord
 
 _NEEDS: Mapping[str, str] = {
     "table1": "Table 1 needs a run with --ocg-shots 0 and --ocg-condition ordered",
@@ -72,9 +73,7 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
 
 def _paper_tables(paths: Sequence[Path]) -> PaperTables:
     runs = [Run(path, load_results(path), ()) for path in paths]
-    for found in runs:
-        check_shape(found)
-    rows, published = collect_rows([found.results for found in runs]), load_published()
+    rows, published = comparable_rows([found.results for found in runs]), load_published()
     composed = composed_lists(_records(filter(_has_generations, paths)))
     has_figures = len(composed.models) > 1
     first, fourth, seventh = (table(rows, published) for table in (table1, table4, table7))
@@ -112,12 +111,10 @@ def _has_generations(path: Path) -> bool:
     return path in (folder, folder / "results.json") and (folder / "generations.jsonl").exists()
 
 
-def _records(paths: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
+def _records(paths: Iterable[Path]) -> Iterator[CaseRecord]:
     """The records of one run after the other, since all of them would not fit into memory."""
     for path in paths:
-        found = load_run(path)
-        check_shape(found)
-        yield from found.records
+        yield from load_run(path).records
 
 
 def _without_deltas(tables: str, option: str, lines: Iterable[ModelLine]) -> Iterator[str]:
@@ -136,11 +133,12 @@ def _figure_notes(composed: ComposedLists, lines: Iterable[ModelLine]) -> Iterat
 
 def _metric_notes(rows: Sequence[Row]) -> Iterator[str]:
     """Why a metric has no value, and where its values were not measured alike."""
-    measured = [{name: row["metrics"][name] for name in PAPER_METRICS if name in row["metrics"]} for row in rows]
-    yield from footnotes({"rows": [{"metrics": scores} for scores in measured]})
-    for name in PAPER_METRICS:
-        there = [scores[name] for scores in measured if name in scores and scores[name]["value"] is not None]
-        signatures = dict.fromkeys(shown(score.get("signature")) for score in there)
+    names = catalogue.published_metrics()
+    measured = [{name: row.metrics[name] for name in names if name in row.metrics} for row in rows]
+    yield from footnotes(measured)
+    for name in names:
+        there = [scores[name] for scores in measured if name in scores and scores[name].value is not None]
+        signatures = dict.fromkeys(shown(score.signature) for score in there)
         if len(signatures) > 1:
             yield f"{name} was measured as {', '.join(signatures)}, so its values do not compare"
 
@@ -149,6 +147,6 @@ def _run_notes(runs: Sequence[Run]) -> Iterator[str]:
     """What each run was made on, once for those alike, and which of its rows are not of a whole run."""
     yield from dict.fromkeys(recipe_line(found.results) for found in runs)
     for found in runs:
-        for row in found.results["rows"]:
-            for problem in run_problems(found.results, row):
-                yield f"{row['model']} {row['condition']} {row['shots']}-shot: {problem}"
+        for one in run_rows(found.results):
+            for problem in one.problems:
+                yield f"{one.row.model} {one.row.condition} {one.row.shots}-shot: {problem}"

@@ -23,6 +23,7 @@ from pytest_ocg.gate.published import write_published
 from pytest_ocg.gate.thresholds import MARGIN, Limit, Thresholds
 from pytest_ocg.inputs.files import resource
 from pytest_ocg.results.files import load_results
+from pytest_ocg.results.rows import run_rows
 
 _COLUMNS = ("selection", "cases", "metric", "min", "max", "max_drop", "max_rise", "baseline", "strict")
 _RIGHT = frozenset({"min", "max", "max_drop", "max_rise", "baseline"})
@@ -145,17 +146,17 @@ def _plain(thresholds: Thresholds) -> Mapping[str, Any]:
 
 def _write(arguments: argparse.Namespace, stream: TextIO) -> None:
     results = load_results(arguments.results)
-    rows = baseline_rows(results)
-    check_writable(arguments.thresholds, [row["model"] for row in rows])
+    rows = baseline_rows(run_rows(results))
+    check_writable(arguments.thresholds, [one.row.model for one in rows])
     written = [
         write_thresholds(
-            arguments.thresholds or Path("thresholds", file_name(row["model"])),
+            arguments.thresholds or Path("thresholds", file_name(one.row.model)),
             results,
-            row,
+            one,
             margin=arguments.margin,
             max_drop=arguments.max_drop,
-        )
-        for row in rows
+        ).path
+        for one in rows
     ]
     _tell(written, arguments, stream)
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
 
 from pytest_ocg.errors import ThresholdError
 from pytest_ocg.gate.parsing import parse_thresholds
 from pytest_ocg.gate.thresholds import MARGIN, Thresholds
 from pytest_ocg.inputs.files import resource
 from pytest_ocg.inputs.models import id_name
-from pytest_ocg.results.whole_files import write_whole
+from pytest_ocg.results.rows import RunRow
+from pytest_ocg.results.schema import Results
+from pytest_ocg.results.writing import write_whole
 
 MAX_FILE_BYTES = 64 * 1024
 PUBLISHED = Path("published")
@@ -96,24 +97,24 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def baseline_rows(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def baseline_rows(rows: Iterable[RunRow]) -> list[RunRow]:
     """The row of each model that its thresholds are taken from: condition `ordered` where it was run."""
-    chosen: dict[str, Mapping[str, Any]] = {}
-    for row in results["rows"]:
-        if row["model"] not in chosen or row["condition"] == "ordered":
-            chosen[row["model"]] = row
+    chosen: dict[str, RunRow] = {}
+    for one in rows:
+        if one.row.model not in chosen or one.row.condition == "ordered":
+            chosen[one.row.model] = one
     return list(chosen.values())
 
 
 def write_thresholds(
     path: Path,
-    results: Mapping[str, Any],
-    row: Mapping[str, Any],
+    results: Results,
+    measured: RunRow,
     *,
     margin: float = MARGIN,
     max_drop: float | None = None,
-) -> Path:
-    """Write what `row` measured as limits `margin` points away, or on a drop, and return the file written.
+) -> Thresholds:
+    """Write what was measured as limits `margin` points away, or on a drop, and return what the file holds now.
 
     `path` is a file, or an existing folder of `<model>.toml`. A file that is there keeps its comments and whatever was
     added or taken out by hand; its limits, signature and provenance are renewed (`render_thresholds`), as a whole or
@@ -122,11 +123,11 @@ def write_thresholds(
     from pytest_ocg.gate.renewal import render_thresholds  # tomlkit is slow to import and seldom needed
 
     check_writable(path)
-    path = path / file_name(str(row.get("model"))) if path.is_dir() else path
+    path = path / file_name(measured.row.model) if path.is_dir() else path
     path = Path(os.path.realpath(path))  # a linked file is renewed where it lies, and a looped link does not raise
-    text = render_thresholds(read_text(path) if _exists(path) else None, path, results, row, margin, max_drop)
-    write_file(path, text)
-    return path
+    renewed = render_thresholds(read_text(path) if _exists(path) else None, path, results, measured, margin, max_drop)
+    write_file(path, renewed.text)
+    return renewed.thresholds
 
 
 def check_writable(path: Path | None, models: Collection[str] = ()) -> None:

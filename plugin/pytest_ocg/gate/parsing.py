@@ -11,20 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_ocg.errors import ThresholdError
-from pytest_ocg.gate.thresholds import (
-    GUIDE,
-    METRIC_RANGES,
-    PATTERN_METRICS,
-    PER_CENT,
-    SCHEMA,
-    SIGNATURE_KEYS,
-    Limit,
-    Origin,
-    Selection,
-    Thresholds,
-    is_number,
-)
+from pytest_ocg.gate.thresholds import GUIDE, SCHEMA, Limit, Origin, Selection, Thresholds, is_number
 from pytest_ocg.inputs.models import id_name
+from pytest_ocg.metrics import catalogue
+from pytest_ocg.metrics.catalogue import PER_CENT
+from pytest_ocg.results.signature import SIGNATURE_KEYS
 
 _TOP_KEYS = ("schema", "model", "origin", "max_error_share", "signature", "selection")
 _SELECTION_KEYS = ("sets", "pattern", "metrics", "provenance")
@@ -110,11 +101,12 @@ def _selection(path: Path, name: str, table: Mapping[str, Any]) -> Selection:
 
 
 def _check_pattern_limits(path: Path, where: str, limits: tuple[Limit, ...]) -> None:
+    known = [name for name, facts in catalogue.METRICS.items() if facts.has_pattern_limit]
     for limit in limits:
-        if limit.metric not in PATTERN_METRICS:
+        if limit.metric not in known:
             raise ThresholdError(
                 f"{path}: {where} has limits on {limit.metric!r}, which is not measured by pattern; "
-                f"to choose are {', '.join(PATTERN_METRICS)}"
+                f"to choose are {', '.join(known)}"
             )
         for bound in limit.bounds():
             if bound in ("max_drop", "max_rise"):
@@ -129,7 +121,7 @@ def _limits(path: Path, where: str, metrics: Mapping[str, Any]) -> tuple[Limit, 
         raise ThresholdError(
             f"{path}: {where}.metrics is {dict(metrics)!r}, so nothing is held; add a table such as {_EXAMPLE}"
         )
-    _check_keys(path, f"{where}.metrics.", metrics, tuple(METRIC_RANGES), noun="metric")
+    _check_keys(path, f"{where}.metrics.", metrics, tuple(catalogue.METRICS), noun="metric")
     return tuple(
         _limit(path, f"{where}.metrics.{metric}", metric, _table(path, f"{where}.metrics.{metric}", table))
         for metric, table in metrics.items()
@@ -137,7 +129,7 @@ def _limits(path: Path, where: str, metrics: Mapping[str, Any]) -> tuple[Limit, 
 
 
 def _limit(path: Path, where: str, metric: str, table: Mapping[str, Any]) -> Limit:
-    allowed = METRIC_RANGES[metric]
+    allowed = (catalogue.METRICS[metric].low, catalogue.METRICS[metric].high)
     _check_keys(path, f"{where}.", table, _LIMIT_KEYS)
     hint = "percentages are written as 75 for 75 %" if allowed == PER_CENT else f"{metric} cannot be measured so"
     minimum, maximum, baseline = (

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 
 from pytest_ocg.gate.files import file_name, write_file
-from pytest_ocg.gate.thresholds import FIRST_LIMITS, GUIDE, SCHEMA
+from pytest_ocg.gate.thresholds import GUIDE, SCHEMA
 from pytest_ocg.inputs.models import OPENAI, ModelSpec, load_registry
 from pytest_ocg.inputs.published import PAPER_SHA256, PAPER_TEMPLATES, ModelRow, Published, load_published
-
-TOLERANCES: Mapping[str, float] = MappingProxyType(
-    {
-        "coverage_unordered": 2.0,
-        "coverage_ordered": 2.0,
-        "ordered_rate": 2.0,
-        "diverse_rate": 3.0,
-        "pbleu": 2.0,
-    }
-)
-"""How far a run may fall behind the paper, in points beside the noise of its concept sets (thresholds/README.md)."""
+from pytest_ocg.metrics import catalogue
 
 
 def published_files() -> dict[str, str]:
@@ -63,12 +52,12 @@ def _lines(spec: ModelSpec, row: ModelRow, source: str | None) -> Iterator[str]:
     yield f"templates = {list(range(PAPER_TEMPLATES))}"
     yield 'condition = "ordered"'
     yield "shots = 0"
-    for metric, worse in FIRST_LIMITS.items():
+    for metric, worse in catalogue.first_limits().items():
         value = row.values.get(metric)
         if value is not None:
             yield ""
             yield f"[selection.full.metrics.{metric}]"
-            yield f"{'max_drop' if worse == 'min' else 'max_rise'} = {TOLERANCES[metric]}"
+            yield f"{'max_drop' if worse == 'min' else 'max_rise'} = {catalogue.METRICS[metric].tolerance}"
             yield f"baseline = {value}"
     yield ""
     yield "[selection.full.provenance]"

@@ -6,36 +6,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
+
+from pytest_ocg.metrics import catalogue
+from pytest_ocg.results.schema import Row
+from pytest_ocg.results.verdicts import Bound
 
 SCHEMA = 1
 GUIDE = "the guide that `ocg thresholds --help` names"
 """What messages and written files call thresholds/README.md, which lies elsewhere in a checkout than installed."""
 
-PER_CENT = (0.0, 100.0)
-METRIC_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
-    {
-        "coverage_unordered": PER_CENT,
-        "coverage_ordered": PER_CENT,
-        "ordered_rate": PER_CENT,
-        "diverse_rate": PER_CENT,
-        "distinct2": PER_CENT,
-        "distinct2_pooled": PER_CENT,
-        "pbleu": PER_CENT,
-        "pbleurt": (-100.0, 200.0),  # BLEURT times 100 leaves 0 to 100 on either side
-        "perplexity": (0.0, math.inf),
-    }
-)
-PATTERN_METRICS = ("coverage_unordered", "coverage_ordered", "ordered_rate")
-"""What results have of the cases of one part-of-speech pattern alone; a diverse rate is that of whole sets."""
+MARGIN = 1.0
+"""The usual distance of a limit from what was measured, in points."""
 
-SIGNATURE_KEYS = (
-    "dataset", "dataset_sha256", "templates_sha256", "matcher", "quantization", "templates", "condition", "shots",
-    "sets",
-)  # fmt: skip
-
-Bound = Literal["min", "max", "max_drop", "max_rise"]
 Origin = Literal["measured", "published"]
 
 
@@ -101,9 +84,10 @@ class Thresholds:
     signature: Mapping[str, Any] = field(default_factory=dict)
     origin: Origin = "measured"
 
-    def concerns(self, row: Mapping[str, Any]) -> bool:
+    def concerns(self, row: Row) -> bool:
         """Whether a results row has the condition and the shots these thresholds were laid down for."""
-        return all(self.signature.get(key, row.get(key)) == row.get(key) for key in ("condition", "shots"))
+        found = {"condition": row.condition, "shots": row.shots}
+        return all(self.signature.get(key, value) == value for key, value in found.items())
 
 
 def is_number(value: object) -> bool:
@@ -111,29 +95,14 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -1e300 <= value <= 1e300
 
 
-MARGIN = 1.0
-"""The usual distance, in points."""
-
-FIRST_LIMITS: Mapping[str, Bound] = MappingProxyType(
-    {
-        "coverage_ordered": "min",
-        "ordered_rate": "min",
-        "diverse_rate": "min",
-        "coverage_unordered": "min",
-        "pbleu": "max",
-    }
-)
-"""The metrics that new thresholds limit, and on which side they are worse."""
-
-
 def limit_from(metric: str, bound: str, value: float, margin: float) -> float:
     """The floor (`min`) `margin` points under a value, never under half of it, or the ceiling (`max`) over it.
 
     For perplexity a point is 5 % of the value. Floors are rounded down and ceilings up, to one decimal.
     """
-    low, high = METRIC_RANGES[metric]
-    distance = abs(value) * 0.05 * margin if metric == "perplexity" else margin
+    facts = catalogue.METRICS[metric]
+    distance = margin if facts.margin_share is None else abs(value) * facts.margin_share * margin
     if bound == "min":
         floor = value - (min(distance, value / 2) if value > 0 else distance)
-        return max(low, math.floor(round(floor * 10, 9)) / 10)
-    return min(high, math.ceil(round((value + distance) * 10, 9)) / 10)
+        return max(facts.low, math.floor(round(floor * 10, 9)) / 10)
+    return min(facts.high, math.ceil(round((value + distance) * 10, 9)) / 10)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_ocg.errors import printable
+from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.markup import code, folded, number, table
-from pytest_ocg.report.summary_table import COLUMNS, render_grid
+from pytest_ocg.report.summary_table import render_grid
 from pytest_ocg.results.case_changes import CaseChanges, ChangedSet
 from pytest_ocg.results.comparison import Comparison, RowComparison
 from pytest_ocg.statistics.differences import Difference
@@ -52,7 +53,7 @@ def _title(row: RowComparison) -> str:
 
 
 def _in_order(row: RowComparison) -> list[Difference]:
-    places = {name: place for place, name in enumerate(COLUMNS)}
+    places = {name: place for place, name in enumerate(catalogue.METRICS)}
     return sorted(row.differences, key=lambda one: places.get(one.metric, len(places)))
 
 
@@ -71,7 +72,7 @@ def _cells(one: Difference) -> list[str]:
 
 
 def _label(one: Difference) -> str:
-    return COLUMNS.get(one.metric, printable(one.metric)).replace("\n", " ")
+    return printable(catalogue.label_of(one.metric))
 
 
 def _p(value: float | None) -> str:

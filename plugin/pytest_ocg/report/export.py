@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_ocg.analysis.order_bias import realised_order
 from pytest_ocg.errors import ExportError
+from pytest_ocg.run.record import CaseRecord, ReplyRecord
 
 COLUMNS = (
     "id", "model", "condition", "shots", "template", "set", "pattern", "concepts", "outcome", "reply", "covered",
@@ -33,7 +34,7 @@ class CsvExport:
     formulas: int
 
 
-def render_csv(records: Iterable[Mapping[str, Any]], *, for_spreadsheet: bool = False) -> CsvExport:
+def render_csv(records: Iterable[CaseRecord], *, for_spreadsheet: bool = False) -> CsvExport:
     """One line per case (RFC 4180): words joined by blanks, positions as JSON, what is absent as an empty cell.
 
     Texts are exact but for lone surrogates, which UTF-8 does not have and which are written as `\\udcff`.
@@ -53,7 +54,7 @@ def render_csv(records: Iterable[Mapping[str, Any]], *, for_spreadsheet: bool = 
     return CsvExport(file.getvalue(), formulas)
 
 
-def render_parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
+def render_parquet(records: Iterable[CaseRecord]) -> bytes:
     """A Parquet file with one row per case, lists as lists; raises ExportError where pyarrow is not installed."""
     try:
         import pyarrow
@@ -76,10 +77,10 @@ def render_parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
     return file.getvalue()
 
 
-def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
-    cells = {column: record.get(column) for column in COLUMNS}
-    if cells["positions"] is not None:
-        cells["realised"] = realised_order(record["concepts"], record["positions"])
+def _flat(record: CaseRecord) -> dict[str, Any]:
+    cells = {column: getattr(record, column, None) for column in COLUMNS}
+    if isinstance(record, ReplyRecord):
+        cells["realised"] = realised_order(record.concepts, record.positions)
     return {column: _utf8(cell) if isinstance(cell, str) else cell for column, cell in cells.items()}
 
 

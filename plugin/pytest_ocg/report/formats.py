@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from pytest_ocg.errors import ExportError, OptionError
-from pytest_ocg.results.whole_files import write_whole
-from pytest_ocg.results.writing import can_be_written_to
+from pytest_ocg.results.schema import Results
+from pytest_ocg.results.writing import can_be_written_to, write_whole
+from pytest_ocg.run.record import CaseRecord
 
-Results = Mapping[str, Any]
-Records = Sequence[Mapping[str, Any]]
+Records = Sequence[CaseRecord]
 
 
 @dataclass(frozen=True, slots=True)

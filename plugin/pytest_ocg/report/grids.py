@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_ocg.analysis.order_bias import Kept, OrderBias
-from pytest_ocg.analysis.paper_tables import SPREAD_METRICS, Spread
+from pytest_ocg.analysis.paper_tables import Spread
+from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.markup import number
-from pytest_ocg.report.summary_table import COLUMNS, interval_cell, published_values, titles_of
-
-TITLES: Mapping[str, str] = {name: title.replace("\n", " ") for name, title in COLUMNS.items()}
+from pytest_ocg.report.summary_table import interval_cell, published_values, titles_of
+from pytest_ocg.results.schema import MetricScore, Results, Row
+from pytest_ocg.results.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +37,20 @@ def text_grid(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]]
     return Grid(caption, titles, [[Cell(text) for text in row] for row in rows], left)
 
 
-def metrics_grid(results: Mapping[str, Any]) -> Grid:
+def metrics_grid(results: Results) -> Grid:
     """A row per model and condition with the 95 % interval of each metric, and under it deltas and published values."""
-    rows = results["rows"]
+    rows = results.rows
     titles = titles_of(rows)
     names = list(titles)
     lines: list[list[Cell]] = []
     for row in rows:
-        scores = row["metrics"]
-        values = {name: score["value"] for name, score in scores.items()}
-        shots = f"{row['shots']}-shot" if row["shots"] else ""
-        start = [Cell(row["model"]), Cell(row["condition"], shots)]
+        scores = row.metrics
+        values = row.values()
+        shots = f"{row.shots}-shot" if row.shots else ""
+        start = [Cell(row.model), Cell(row.condition, shots)]
         lines.append([*start, *(Cell(number(values.get(name)), _interval(scores.get(name))) for name in names)])
-        if "delta_vs_original" in row:
-            lines.append([Cell(""), Cell("- original"), *_plain(row["delta_vs_original"], names, "+.2f")])
+        if row.delta_vs_original is not None:
+            lines.append([Cell(""), Cell("- original"), *_plain(row.delta_vs_original, names, "+.2f")])
         published = published_values(results, row)
         if published is not None:
             lines.append([Cell(""), Cell("published"), *_plain(published, names)])
@@ -58,28 +58,28 @@ def metrics_grid(results: Mapping[str, Any]) -> Grid:
     return Grid("Metrics", ["model", "condition", *shown], lines, 2)
 
 
-def checks_grid(verdict: Mapping[str, Any]) -> Grid:
-    """What was held against a row, from the verdict in `results.json`."""
+def checks_grid(verdict: Verdict) -> Grid:
+    """What was held against a row."""
     rows = [
         [
-            Cell(check["metric"], check["says"] if check.get("fall") else ""), Cell(number(check["value"])),
-            Cell(check["bound"]), Cell(number(check["limit"])), Cell("yes" if check["holds"] else "no"),
+            Cell(check.metric, check.says if check.fall else ""), Cell(number(check.value)),
+            Cell(check.bound), Cell(number(check.limit)), Cell("yes" if check.holds else "no"),
         ]
-        for check in verdict.get("checks", ())
+        for check in verdict.checks
     ]  # fmt: skip
     return Grid("What was held", ["metric", "value", "bound", "limit", "holds"], rows)
 
 
-def counts_grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
+def counts_grid(rows: Sequence[Row]) -> Grid:
     """What became of the cases of each row."""
     keys = ("planned", "hit", "miss", "error", "not_run", "cached", "echo")
     titles = ("cases", "hit", "missed", "without a reply", "not run", "from the cache", "repeat the bare list")
     lines = []
     for row in rows:
-        counts = row["counts"]
-        kinds = ", ".join(f"{number:,} {kind}" for kind, number in counts["errors"].items())
-        numbers = (Cell(f"{counts[key]:,}", kinds if key == "error" else "") for key in keys)
-        lines.append([Cell(row["model"]), Cell(row["condition"]), *numbers])
+        counts = row.counts
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in counts.errors.items())
+        numbers = (Cell(f"{getattr(counts, key):,}", kinds if key == "error" else "") for key in keys)
+        lines.append([Cell(row.model), Cell(row.condition), *numbers])
     return Grid("Cases", ["model", "condition", *titles], lines, 2)
 
 
@@ -87,11 +87,12 @@ def spread_grid(
     caption: str, keys: Sequence[str], lines: Sequence[tuple[Sequence[str], Mapping[str, Spread], Mapping[str, Spread]]]
 ) -> Grid:
     """Means over models beside the paper's: for each line what it is about, our spreads and the published ones."""
-    titles = [*keys, "models", *(title for name in SPREAD_METRICS for title in (TITLES[name], "paper"))]
+    metrics = catalogue.pattern_metrics()
+    titles = [*keys, "models", *(title for name in metrics for title in (catalogue.label_of(name), "paper"))]
     rows = []
     for about, ours, paper in lines:
         models = max((spread.models for spread in ours.values()), default=0)
-        cells = [_spread(spreads.get(name)) for name in SPREAD_METRICS for spreads in (ours, paper)]
+        cells = [_spread(spreads.get(name)) for name in metrics for spreads in (ours, paper)]
         rows.append([*map(Cell, about), Cell(str(models)), *cells])
     return Grid(caption, titles, rows, len(keys))
 
@@ -124,11 +125,11 @@ def kept_grid(caption: str, at: str, kept: Sequence[Kept]) -> Grid:
          f"{one.replies:,.1f}"]
         for one in kept
     ]  # fmt: skip
-    return text_grid(caption, [at, TITLES["coverage_ordered"], TITLES["ordered_rate"], "replies"], rows)
+    return text_grid(caption, [at, *map(catalogue.label_of, ("coverage_ordered", "ordered_rate")), "replies"], rows)
 
 
-def _interval(score: Mapping[str, Any] | None) -> str:
-    return interval_cell(score) if score and score.get("interval") else ""
+def _interval(score: MetricScore | None) -> str:
+    return interval_cell(score) if score and score.interval else ""
 
 
 def _plain(values: Mapping[str, float | None], names: Sequence[str], form: str = ".2f") -> Iterator[Cell]:

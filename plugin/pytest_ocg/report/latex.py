@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from pytest_ocg.errors import printable
+from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.markup import number
-from pytest_ocg.report.summary_table import COLUMNS, footnotes, recipe_line
-
-TABLE1 = (
-    "coverage_unordered", "coverage_ordered", "ordered_rate", "pbleu", "pbleurt", "distinct2", "diverse_rate",
-    "perplexity",
-)  # fmt: skip
+from pytest_ocg.report.summary_table import footnotes, recipe_line
+from pytest_ocg.results.schema import Results, Row
 
 _LONGEST_LINE = 2_000
 _SPECIAL = re.compile(r"[\\{}$&#%_~^<>|]|-(?=-)")
@@ -23,22 +18,25 @@ _WRITTEN = {
 }  # fmt: skip
 
 
-def render_latex(results: Mapping[str, Any]) -> str:
+def render_latex(results: Results) -> str:
     """A `tabular` with one row per model, deltas to `original` behind the values where both conditions were run.
 
     A model that was asked in condition `original` alone has that row. What was measured stands in comments above.
     """
-    rows = results["rows"]
-    ordered = {row["model"] for row in rows if row["condition"] == "ordered"}
-    shown = [row for row in rows if row["condition"] == "ordered" or row["model"] not in ordered]
-    titles = " & ".join(["model", *(escape(COLUMNS[name].replace("\n", " ")) for name in TABLE1)])
+    rows, names = results.rows, catalogue.published_metrics()
+    ordered = {row.model for row in rows if row.condition == "ordered"}
+    shown = [row for row in rows if row.condition == "ordered" or row.model not in ordered]
+    titles = " & ".join(["model", *(escape(catalogue.label_of(name)) for name in names)])
     lines = [
-        *(f"% {printable(line, _LONGEST_LINE)}" for line in (recipe_line(results), *footnotes(results))),
-        rf"\begin{{tabular}}{{l{'r' * len(TABLE1)}}}",
+        *(
+            f"% {printable(line, _LONGEST_LINE)}"
+            for line in (recipe_line(results), *footnotes(row.metrics for row in rows))
+        ),
+        rf"\begin{{tabular}}{{l{'r' * len(names)}}}",
         r"\hline",
         rf"{titles} \\",
         r"\hline",
-        *(rf"{' & '.join([_name(row), *(_cell(row, name) for name in TABLE1)])} \\" for row in shown),
+        *(rf"{' & '.join([_name(row), *(_cell(row, name) for name in names)])} \\" for row in shown),
         r"\hline",
         r"\end{tabular}",
     ]
@@ -50,15 +48,14 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(lambda found: _WRITTEN.get(found.group(), rf"\{found.group()}"), printable(text))
 
 
-def _name(row: Mapping[str, Any]) -> str:
-    notes = [] if row["condition"] == "ordered" else [row["condition"]]
-    notes += [f"{row['shots']}-shot"] if row["shots"] else []
-    return escape(f"{row['model']} ({', '.join(notes)})" if notes else row["model"])
+def _name(row: Row) -> str:
+    notes = [] if row.condition == "ordered" else [row.condition]
+    notes += [f"{row.shots}-shot"] if row.shots else []
+    return escape(f"{row.model} ({', '.join(notes)})" if notes else row.model)
 
 
-def _cell(row: Mapping[str, Any], name: str) -> str:
-    value = row["metrics"].get(name, {}).get("value")
-    delta = row.get("delta_vs_original", {}).get(name)
+def _cell(row: Row, name: str) -> str:
+    value, delta = row.value(name), (row.delta_vs_original or {}).get(name)
     if value is None:
         return "--"
     return number(value) if delta is None else rf"{value:.2f} {{\scriptsize (${delta:+.2f}$)}}"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from pytest_ocg.analysis.order_bias import Kept, OrderBias, order_biases
-from pytest_ocg.analysis.paper_tables import SPREAD_METRICS, Spread, table2, table3
-from pytest_ocg.gate.judge import Status
+from pytest_ocg.analysis.paper_tables import Spread, table2, table3
 from pytest_ocg.inputs.published import load_published
+from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.grids import spread_text
-from pytest_ocg.report.html.history import recorded_verdicts
 from pytest_ocg.report.markup import code, folded, number, plain, table
 from pytest_ocg.report.summary_table import (
-    COLUMNS,
     counts_line,
     footnotes,
     made_by_line,
@@ -21,6 +18,9 @@ from pytest_ocg.report.summary_table import (
     recipe_line,
     titles_of,
 )
+from pytest_ocg.results.schema import Results
+from pytest_ocg.results.verdicts import Status
+from pytest_ocg.run.record import CaseRecord
 
 
 def render_biases(biases: Sequence[OrderBias]) -> list[str]:
@@ -83,29 +83,28 @@ def _name(bias: OrderBias) -> str:
 
 
 _LONGEST_LINE = 2_000
-_TITLES = {name: title.replace("\n", " ") for name, title in COLUMNS.items()}
 
 
-def render_markdown(results: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> str:
+def render_markdown(results: Results, records: Iterable[CaseRecord]) -> str:
     """The report on the content of `results.json` and `generations.jsonl`; text out of either cannot break it."""
     lines = ["## Ordered CommonGen", ""]
     lines += [f"- {line}" for line in _verdicts(results)]
-    lines += ["", *_metrics(results), *(f"- {code(line)}" for line in footnotes(results))]
-    lines += [f"- {code(counts_line(row))}" for row in results["rows"]]
+    lines += ["", *_metrics(results), *(f"- {code(line)}" for line in footnotes(row.metrics for row in results.rows))]
+    lines += [f"- {code(counts_line(row))}" for row in results.rows]
     lines += [
         "",
         *_by_template(results),
         *_by_pattern(results),
         *folded("Order bias", render_biases(order_biases(records))),
     ]
-    told = filter(None, map(made_by_line, results["rows"]))
+    told = filter(None, map(made_by_line, results.rows))
     recipe = (*dict.fromkeys(told), recipe_line(results), _run_line(results))
     lines += [f"- {code(line, _LONGEST_LINE)}" for line in recipe]
     return "\n".join(lines) + "\n"
 
 
-def _verdicts(results: Mapping[str, Any]) -> list[str]:
-    verdicts = recorded_verdicts(results)
+def _verdicts(results: Results) -> list[str]:
+    verdicts = results.verdicts
     lines = [code(verdict.line(), _LONGEST_LINE) for verdict in verdicts]
     bold = [
         f"**{line}**" if verdict.status is Status.FAILED else line
@@ -114,16 +113,16 @@ def _verdicts(results: Mapping[str, Any]) -> list[str]:
     return bold or ["gate: no verdict in these results, as in any that were merged; `ocg gate RESULTS` gives it"]
 
 
-def _metrics(results: Mapping[str, Any]) -> list[str]:
-    rows = results["rows"]
+def _metrics(results: Results) -> list[str]:
+    rows = results.rows
     titles = titles_of(rows)
     names = list(titles)
     lines = []
     for row in rows:
-        values = {name: score["value"] for name, score in row["metrics"].items()}
-        lines.append([code(row["model"]), plain(row["condition"]), *_cells(values, names)])
-        if "delta_vs_original" in row:
-            lines.append(["", "- original", *_cells(row["delta_vs_original"], names, "+.2f")])
+        values = row.values()
+        lines.append([code(row.model), plain(row.condition), *_cells(values, names)])
+        if row.delta_vs_original is not None:
+            lines.append(["", "- original", *_cells(row.delta_vs_original, names, "+.2f")])
         published = published_values(results, row)
         if published is not None:
             lines.append(["", "published", *_cells(published, names)])
@@ -131,14 +130,14 @@ def _metrics(results: Mapping[str, Any]) -> list[str]:
     return table(["model", "condition", *shown], lines, left=2)
 
 
-def _by_template(results: Mapping[str, Any]) -> list[str]:
-    lines = table3(results["rows"], load_published(), shots=results["selection"]["shots"])
+def _by_template(results: Results) -> list[str]:
+    lines = table3(results.rows, load_published(), shots=results.selection.shots)
     rows = [[str(line.template), plain(line.condition), *_spread_cells(line.spreads, line.published)] for line in lines]
     return _spread_table("By template", ["template", "condition"], rows)
 
 
-def _by_pattern(results: Mapping[str, Any]) -> list[str]:
-    lines = table2(results["rows"], load_published(), shots=results["selection"]["shots"])
+def _by_pattern(results: Results) -> list[str]:
+    lines = table2(results.rows, load_published(), shots=results.selection.shots)
     rows = [[plain(line.pattern), *_spread_cells(line.spreads, line.published)] for line in lines]
     return _spread_table("By part-of-speech pattern asked for", ["pattern"], rows)
 
@@ -146,21 +145,25 @@ def _by_pattern(results: Mapping[str, Any]) -> list[str]:
 def _spread_table(title: str, keys: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     if not rows:
         return []
-    titles = [*keys, "models", *(title for name in SPREAD_METRICS for title in (_TITLES[name], "paper"))]
+    titles = [
+        *keys,
+        "models",
+        *(title for name in catalogue.pattern_metrics() for title in (catalogue.label_of(name), "paper")),
+    ]
     note = "Mean ± standard deviation over models. The paper's are zero-shot, over its models and its 192 concept sets."
     return folded(title, [note, "", *table(titles, rows, left=len(keys))])
 
 
 def _spread_cells(spreads: Mapping[str, Spread], published: Mapping[str, Spread]) -> Iterator[str]:
     yield f"n = {spreads['coverage_unordered'].models}"
-    for name in SPREAD_METRICS:
+    for name in catalogue.pattern_metrics():
         yield from (spread_text(spreads[name]), spread_text(published.get(name)))
 
 
-def _run_line(results: Mapping[str, Any]) -> str:
-    run = results["run"]
-    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items() if version)
-    return f"run {run['started']}, Python {run['python']}, {versions}"
+def _run_line(results: Results) -> str:
+    run = results.run
+    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items() if version)
+    return f"run {run.started}, Python {run.python}, {versions}"
 
 
 def _cells(values: Mapping[str, float | None], names: Sequence[str], form: str = ".2f") -> list[str]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from pytest_ocg.analysis.paper_figures import Bar, OrdersOfSets
 from pytest_ocg.analysis.paper_tables import (
-    SPREAD_METRICS,
     ModelLine,
     PatternLine,
     ReasoningGain,
@@ -16,12 +15,10 @@ from pytest_ocg.analysis.paper_tables import (
     Values,
 )
 from pytest_ocg.errors import printable
+from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.grids import Grid, spread_text, text_grid
 from pytest_ocg.report.markup import code, number, plain, table
-from pytest_ocg.report.summary_table import COLUMNS, render_grid
-
-PAPER_METRICS = tuple(name for name in COLUMNS if name != "distinct2_pooled")
-"""The metrics that the paper has a column for, in its order."""
+from pytest_ocg.report.summary_table import render_grid
 
 _LONGEST_LINE = 2_000
 
@@ -99,7 +96,7 @@ def _models_grid(caption: str, lines: Sequence[ModelLine]) -> Grid:
         )
         if cells
     ]
-    return text_grid(caption, ["model", "", *(COLUMNS[name] for name in names)], rows, 2)
+    return text_grid(caption, ["model", "", *map(catalogue.title_of, names)], rows, 2)
 
 
 def _gains_grid(gains: Sequence[ReasoningGain]) -> Grid:
@@ -110,23 +107,24 @@ def _gains_grid(gains: Sequence[ReasoningGain]) -> Grid:
         for about, cells in (((f"{gain.model} - {gain.base}", ""), gain.gains), (("", "paper"), gain.published))
     ]
     caption = "Table 7: what reasoning adds, a model minus its base"
-    return text_grid(caption, ["models", "", *(COLUMNS[name] for name in names)], rows, 2)
+    return text_grid(caption, ["models", "", *map(catalogue.title_of, names)], rows, 2)
 
 
 def _spreads_grid(
     caption: str, keys: Sequence[str], lines: Sequence[tuple[Sequence[str], Mapping[str, Spread], Mapping[str, Spread]]]
 ) -> Grid:
+    metrics = catalogue.pattern_metrics()
     rows = [
         [
             *about,
             f"{whose}n = {max(spread.models for spread in spreads.values())}",
-            *(spread_text(spreads[name]) for name in SPREAD_METRICS),
+            *(spread_text(spreads[name]) for name in metrics),
         ]
         for told, ours, paper in lines
         for about, whose, spreads in ((told, "", ours), ([""] * len(keys), "paper, ", paper))
         if spreads
     ]
-    titles = [*keys, "models", *(COLUMNS[name] for name in SPREAD_METRICS)]
+    titles = [*keys, "models", *map(catalogue.title_of, metrics)]
     return text_grid(caption, titles, rows, len(keys) + 1)
 
 
@@ -151,7 +149,7 @@ def _orders_grid(columns: Sequence[OrdersOfSets]) -> Grid:
 
 def _measured(cells: Iterable[Values]) -> list[str]:
     there = {name for values in cells for name, value in values.items() if value is not None}
-    return [name for name in PAPER_METRICS if name in there]
+    return [name for name in catalogue.published_metrics() if name in there]
 
 
 def _cells(values: Values, names: Sequence[str], form: str) -> Iterator[str]:

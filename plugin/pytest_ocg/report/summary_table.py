@@ -2,60 +2,57 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
-from typing import Any
 
 from pytest_ocg.errors import printable
 from pytest_ocg.inputs.published import PAPER_SETS, PAPER_SHA256, PAPER_TEMPLATES, ModelRow, load_published
+from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.markup import number
-from pytest_ocg.run.record import Outcome, describe, read_record
+from pytest_ocg.results.schema import MetricScore, Results, Row
+from pytest_ocg.run.record import (
+    CaseRecord,
+    ErrorRecord,
+    Outcome,
+    ReplyRecord,
+    describe,
+    model_and_pattern,
+    read_record,
+)
 
-COLUMNS: Mapping[str, str] = {
-    "coverage_unordered": "coverage\nw/o order",
-    "coverage_ordered": "coverage\nw/ order",
-    "ordered_rate": "ordered\nrate",
-    "pbleu": "pBLEU",
-    "pbleurt": "pBLEURT",
-    "distinct2": "distinct",
-    "distinct2_pooled": "distinct\n(pooled)",
-    "diverse_rate": "diverse\nrate",
-    "perplexity": "perplexity",
-}
 WORRYING_TRUNCATION = 0.05
 
 
-def render_table(results: Mapping[str, Any], *, with_intervals: bool = False) -> list[str]:
+def render_table(results: Results, *, with_intervals: bool = False) -> list[str]:
     """One line per model and condition, the deltas to `original` and the published numbers under it, and footnotes.
 
     A metric that no row has leaves no column, only a footnote that says why. `with_intervals` adds a line of 95 %
     intervals over concept sets.
     """
-    rows = results["rows"]
+    rows = results.rows
     columns = titles_of(rows)
     names = list(columns)
     lines = []
     for row in rows:
-        lines.append([row["model"], row["condition"], *(number(_value(row, name)) for name in names)])
+        lines.append([row.model, row.condition, *(number(row.value(name)) for name in names)])
         if with_intervals:
-            lines.append(["", "95 % interval", *(interval_cell(row["metrics"].get(name)) for name in names)])
-        if "delta_vs_original" in row:
-            deltas = row["delta_vs_original"]
+            lines.append(["", "95 % interval", *(interval_cell(row.metrics.get(name)) for name in names)])
+        if row.delta_vs_original is not None:
+            deltas = row.delta_vs_original
             lines.append(["", "- original", *(number(deltas.get(name), "+.2f") for name in names)])
         published = published_values(results, row)
         if published is not None:
             lines.append(["", "published", *(number(published.get(name)) for name in names)])
     titles = ["model", "condition", *columns.values()]
     unbounded = interval_footnotes(results) if with_intervals else ()
-    return [*render_grid(titles, lines, left=2), *footnotes(results), *unbounded]
+    return [*render_grid(titles, lines, left=2), *footnotes(row.metrics for row in rows), *unbounded]
 
 
-def titles_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def titles_of(rows: Sequence[Row]) -> dict[str, str]:
     """The title of each metric that any row has a value of, the shipped ones first."""
-    names = dict.fromkeys((*COLUMNS, *(name for row in rows for name in row["metrics"])))
-    return {name: COLUMNS.get(name, name) for name in names if any(_value(row, name) is not None for row in rows)}
+    names = dict.fromkeys((*catalogue.METRICS, *(name for row in rows for name in row.metrics)))
+    return {name: catalogue.title_of(name) for name in names if any(row.value(name) is not None for row in rows)}
 
 
 def render_grid(titles: Sequence[str], lines: Sequence[Sequence[str]], *, left: int) -> list[str]:
@@ -72,196 +69,180 @@ def render_grid(titles: Sequence[str], lines: Sequence[Sequence[str]], *, left: 
     return table.splitlines()
 
 
-def footnotes(results: Mapping[str, Any]) -> Iterator[str]:
-    """Why a metric has no value, each reason once."""
-    reasons: dict[str, list[str]] = {}
-    for row in results["rows"]:
-        for name, score in row["metrics"].items():
-            if score["value"] is None:
-                where = reasons.setdefault(score["reason"], [])
-                label = COLUMNS.get(name, name).replace("\n", " ")
+def footnotes(metrics: Iterable[Mapping[str, MetricScore]]) -> Iterator[str]:
+    """Why a metric has no value in one of these rows, each reason once."""
+    reasons: dict[str | None, list[str]] = {}
+    for of_row in metrics:
+        for name, score in of_row.items():
+            if score.value is None:
+                where = reasons.setdefault(score.reason, [])
+                label = catalogue.label_of(name)
                 if label not in where:
                     where.append(label)
     for reason, labels in reasons.items():
         yield f"-: {', '.join(labels)}: {reason}"
 
 
-def interval_footnotes(results: Mapping[str, Any]) -> Iterator[str]:
+def interval_footnotes(results: Results) -> Iterator[str]:
     """Why a metric that has a value has no interval, each reason once."""
     reasons: dict[str, list[str]] = {}
-    for row in results["rows"]:
+    for row in results.rows:
         for name, title in titles_of([row]).items():
-            reason = row["metrics"][name].get("interval_reason")
+            reason = row.metrics[name].interval_reason
             if reason:
                 reasons.setdefault(reason, []).append(title.replace("\n", " "))
     for reason, labels in reasons.items():
         yield f"no interval: {', '.join(dict.fromkeys(labels))}: {reason}"
 
 
-def interval_cell(score: Mapping[str, Any] | None) -> str:
+def interval_cell(score: MetricScore | None) -> str:
     """The 95 % interval of a score, `[20.1, 22.8]`, a dash where there is none."""
-    interval = None if score is None else score.get("interval")
-    return "-" if interval is None else f"[{interval['low']:.1f}, {interval['high']:.1f}]"
+    interval = None if score is None else score.interval
+    return "-" if interval is None else f"[{interval.low:.1f}, {interval.high:.1f}]"
 
 
-def counts_line(row: Mapping[str, Any]) -> str:
+def counts_line(row: Row) -> str:
     """How many cases there were and what became of them."""
-    counts = row["counts"]
-    done = counts["hit"] + counts["miss"] + counts["error"]
-    parts = [f"{counts['hit']:,} hit, {counts['miss']:,} missed, {counts['error']:,} without a reply"]
-    if counts["errors"]:
-        kinds = ", ".join(f"{number:,} {kind}" for kind, number in counts["errors"].items())
+    counts = row.counts
+    parts = [f"{counts.hit:,} hit, {counts.miss:,} missed, {counts.error:,} without a reply"]
+    if counts.errors:
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in counts.errors.items())
         parts[0] += f" ({kinds})"
-    if counts["not_run"]:
-        parts.append(f"{counts['not_run']:,} not run")
-    if counts["selected"] < counts["planned"]:
-        parts.append(f"{counts['selected']:,} of {counts['planned']:,} selected")
-    parts.append(f"{counts['cached']:,} from the cache")
-    if counts["echo"]:
-        parts.append(f"{counts['echo']:,} repeat the bare list of words")
-    if counts["truncated"]:
-        parts.append(f"{counts['truncated']:,} cut off at the cap of new tokens")
-    return f"{row['model']} {row['condition']}: {done:,} cases: {'; '.join(parts)}"
+    if counts.not_run:
+        parts.append(f"{counts.not_run:,} not run")
+    if counts.selected < counts.planned:
+        parts.append(f"{counts.selected:,} of {counts.planned:,} selected")
+    parts.append(f"{counts.cached:,} from the cache")
+    if counts.echo:
+        parts.append(f"{counts.echo:,} repeat the bare list of words")
+    if counts.truncated:
+        parts.append(f"{counts.truncated:,} cut off at the cap of new tokens")
+    return f"{row.model} {row.condition}: {counts.done:,} cases: {'; '.join(parts)}"
 
 
-def truncation_notes(results: Mapping[str, Any]) -> Iterator[str]:
+def truncation_notes(results: Results) -> Iterator[str]:
     """A warning for each row of which more than one reply in twenty was cut off at the cap of new tokens."""
-    for row in results["rows"]:
-        counts = row["counts"]
-        done = counts["hit"] + counts["miss"] + counts["error"]
-        share = counts["truncated"] / done if done else 0.0
+    for row in results.rows:
+        counts = row.counts
+        share = counts.truncated / counts.done if counts.done else 0.0
         if share > WORRYING_TRUNCATION:
             yield (
-                f"{row['model']} {row['condition']}: {share:.1%} of the replies were cut off at the cap of new tokens; "
+                f"{row.model} {row.condition}: {share:.1%} of the replies were cut off at the cap of new tokens; "
                 "raise it with --ocg-max-new-tokens"
             )
 
 
-def usage_line(row: Mapping[str, Any]) -> str | None:
+def usage_line(row: Row) -> str | None:
     """What a hosted model's replies took in tokens and money; None for any other model."""
-    usage = row["usage"]
-    if row["identity"].get("backend") != "openai":
+    usage = row.usage
+    if row.identity.get("backend") != "openai":
         return None
-    told = f"{usage['prompt_tokens']:,} tokens in, {usage['completion_tokens']:,} out"
-    if usage["uncounted"]:
-        told += f" ({usage['uncounted']:,} replies without a count)"
-    cost, new_cost = usage["cost_dollars"], usage["new_cost_dollars"]
+    told = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
+    if usage.uncounted:
+        told += f" ({usage.uncounted:,} replies without a count)"
+    cost, new_cost = usage.cost_dollars, usage.new_cost_dollars
     costs = "cost unknown" if cost is None else f"${cost:,.2f}, of which ${new_cost:,.2f} for replies of this run"
-    return f"{row['model']} {row['condition']}: {told}; {costs}"
+    return f"{row.model} {row.condition}: {told}; {costs}"
 
 
-def recipe_line(results: Mapping[str, Any]) -> str:
+def recipe_line(results: Results) -> str:
     """What the numbers were measured on and with."""
-    dataset, selection = results["dataset"], results["selection"]
-    sample = f" (sample {selection['sets']})" if selection["sets"] else ""
-    shard = f", shard {selection['shard']}" if selection["shard"] else ""
-    templates = ",".join(map(str, selection["templates"]))
+    dataset, selection = results.dataset, results.selection
+    sample = f" (sample {selection.sets})" if selection.sets else ""
+    shard = f", shard {selection.shard}" if selection.shard else ""
+    templates = ",".join(map(str, selection.templates))
     return (
-        f"{dataset['name']} {dataset['sha256'][:8]}{sample}{shard}, templates {templates}, {selection['shots']}-shot, "
-        f"matcher {results['matcher']}"
+        f"{dataset.name} {dataset.sha256[:8]}{sample}{shard}, templates {templates}, {selection.shots}-shot, "
+        f"matcher {results.matcher}"
     )
 
 
-def made_by_line(row: Mapping[str, Any]) -> str | None:
+def made_by_line(row: Row) -> str | None:
     """How the replies of a row were made; None where there are none."""
     told = []
-    for source in row["made_by"]:
+    for source in row.made_by:
         facts = [source.get(key) for key in ("source", "revision", "dtype", "device")]
         quantization, size = source.get("quantization"), source.get("batch_size")
         facts += [quantization if quantization not in (None, "none") else None, f"batch {size}" if size else None]
         told.append(", ".join(str(fact) for fact in facts if fact))
     different = [text for text in dict.fromkeys(told) if text]
-    return f"{row['model']}: {' | '.join(different)}" if different else None
+    return f"{row.model}: {' | '.join(different)}" if different else None
 
 
-def published_values(results: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, float | None] | None:
+def published_values(results: Results, row: Row) -> Mapping[str, float | None] | None:
     """The paper's numbers for the row, None where the paper has none or the run is not what the paper ran.
 
     Comparable is all six templates over all 192 sets of commongen-lite, without sample, zero-shot (Table 1) or one-shot
     (Table 4, condition `ordered`), with the inflection matcher.
     """
-    selection = results["selection"]
+    selection = results.selection
     is_paper_run = (
-        results["dataset"]["sets"] == PAPER_SETS
-        and results["dataset"]["sha256"] == PAPER_SHA256
-        and selection["sets"] is None
-        and selection["complete"]
-        and selection["shard"] is None
-        and len(selection["templates"]) == PAPER_TEMPLATES
-        and results["matcher"].startswith("inflection")
+        results.dataset.sets == PAPER_SETS
+        and results.dataset.sha256 == PAPER_SHA256
+        and selection.sets is None
+        and selection.complete
+        and selection.shard is None
+        and len(selection.templates) == PAPER_TEMPLATES
+        and results.matcher.startswith("inflection")
     )
-    if not is_paper_run or row.get("published_as") is None:
+    if not is_paper_run or row.published_as is None:
         return None
     published = load_published()
-    table: Mapping[str, ModelRow] = published.table1 if row["shots"] == 0 else published.table4
-    found = table.get(row["published_as"])
-    if found is None or row["shots"] > 1:
+    table: Mapping[str, ModelRow] = published.table1 if row.shots == 0 else published.table4
+    found = table.get(row.published_as)
+    if found is None or row.shots > 1:
         return None
-    if row["condition"] == "ordered":
+    if row.condition == "ordered":
         return found.values
-    return found.baseline() if row["shots"] == 0 else None
+    return found.baseline() if row.shots == 0 else None
 
 
-def _value(row: Mapping[str, Any], name: str) -> float | None:
-    value: float | None = row["metrics"].get(name, {}).get("value")
-    return value
-
-
-PATTERN_METRICS = ("coverage_unordered", "coverage_ordered", "ordered_rate", "diverse_rate")
-
-
-def render_breakdown(results: Mapping[str, Any]) -> Iterator[str]:
+def render_breakdown(results: Results) -> Iterator[str]:
     """For each row a table with a line per template (Table 3), and one with a line per pattern asked for (Table 2)."""
-    for row in results["rows"]:
-        name = f"{row['model']} {row['condition']}"
+    metrics = catalogue.pattern_metrics()
+    for row in results.rows:
+        name = f"{row.model} {row.condition}"
         titles = titles_of([row])
-        lines = [[f"t{template}", *_cells(scores, list(titles))] for template, scores in row["by_template"].items()]
+        lines = [[f"t{template}", *_cells(scores, list(titles))] for template, scores in row.by_template.items()]
         yield from ("", f"{name}, by template", *render_grid(["template", *titles.values()], lines, left=1))
         lines = [
-            [pattern, f"{scores['scored']:,}", *_cells(scores, PATTERN_METRICS)]
-            for pattern, scores in row["by_pattern"].items()
+            [pattern, f"{row.by_pattern[pattern].scored:,}", *_cells(values, metrics)]
+            for pattern, values in row.pattern_values().items()
         ]
-        heads = ["pattern", "replies", *(COLUMNS[metric] for metric in PATTERN_METRICS)]
+        heads = ["pattern", "replies", *map(catalogue.title_of, metrics)]
         yield from ("", f"{name}, by pattern asked for", *render_grid(heads, lines, left=1))
 
 
-def row_line(row: Mapping[str, Any]) -> str:
+def row_line(row: Row) -> str:
     """A row in one line: its cases, and each metric that has a value."""
-    counts = row["counts"]
-    scores = [
-        f"{title.replace(chr(10), ' ')} {number(row['metrics'][name]['value'])}"
-        for name, title in titles_of([row]).items()
-    ]
-    told = f"{counts['hit']:,} hit, {counts['miss']:,} missed, {counts['error']:,} without a reply"
-    return "; ".join([f"{row['model']} {row['condition']}: {told}", *scores])
+    counts = row.counts
+    scores = [f"{catalogue.label_of(name)} {number(row.value(name))}" for name in titles_of([row])]
+    told = f"{counts.hit:,} hit, {counts.miss:,} missed, {counts.error:,} without a reply"
+    return "; ".join([f"{row.model} {row.condition}: {told}", *scores])
 
 
 def _cells(scores: Mapping[str, float | None], names: Sequence[str]) -> list[str]:
     return [number(scores.get(name)) for name in names]
 
 
-# A line of `generations.jsonl` begins so; 20,000 misses are not read to show five.
-_MODEL_AND_PATTERN = re.compile(r'{"id": "[^"]*", "model": "([^"]*)", .*?"pattern": "([^"]*)", ')
-
-
 def shown_cases(lines: Iterable[str], outcome: Outcome, number: int) -> list[str]:
     """Up to `number` cases of this outcome, one line each, in turn from every model and part-of-speech pattern."""
-    marked = f'"outcome": "{outcome}"'
     by_pattern: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for line in lines:
-        start = _MODEL_AND_PATTERN.match(line)
-        if start and marked in line:
-            of_pattern = by_pattern[start[1], start[2]]
+        asked = model_and_pattern(line, outcome)
+        if asked is not None:
+            of_pattern = by_pattern[asked]
             if len(of_pattern) < number:
                 of_pattern.append(case_line(read_record(line)))
     in_turn = chain.from_iterable(zip_longest(*by_pattern.values()))
     return [text for text in in_turn if text is not None][:number]
 
 
-def case_line(record: Mapping[str, Any]) -> str:
+def case_line(record: CaseRecord) -> str:
     """What became of the case on one line, with the template and pattern it was asked by."""
-    if record["outcome"] == Outcome.ERROR:
-        said = f"{record['error']}: {printable(record['detail'])} | asked: {' '.join(record['concepts'])}"
+    if isinstance(record, ErrorRecord):
+        said = f"{record.error}: {printable(record.detail)} | asked: {' '.join(record.concepts)}"
     else:
-        said = describe(record["concepts"], record["missing"], record["order_break"], record["reply"])
-    return f"{record['model']} t{record['template']} {record['pattern']}: {said}"
+        assert isinstance(record, ReplyRecord)
+        said = describe(record.concepts, record.missing, record.order_break, record.reply)
+    return f"{record.model} t{record.template} {record.pattern}: {said}"

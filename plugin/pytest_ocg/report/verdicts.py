@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pytest_ocg.gate.checks import Check
-from pytest_ocg.gate.judge import Status, Verdict
 from pytest_ocg.report.markup import code, number, plain, table
+from pytest_ocg.results.verdicts import Check, Status, Verdict
 
 NO_ROWS = "gate: NOT EVALUATED the results have no rows"
 _LONGEST_LINE = 2_000
@@ -34,7 +33,7 @@ def render_verdicts_markdown(verdicts: Sequence[Verdict]) -> str:
 
 def _cells(check: Check) -> list[str]:
     return [
-        code(check.name),
+        code(check.metric),
         number(check.value),
         "-" if check.interval is None else f"{check.interval[0]:.2f} to {check.interval[1]:.2f}",
         plain(check.bound),
@@ -59,7 +58,7 @@ def tell_github(
     for verdict in verdicts:
         level = _LEVELS.get(verdict.status)
         if level is not None:
-            title = f"Ordered CommonGen {verdict.name or verdict.model}: {verdict.status.replace('_', ' ')}"
+            title = f"Ordered CommonGen {verdict.name}: {verdict.status.replace('_', ' ')}"
             yield from (f"::{level} title={_property(title)}::{_message(reason)}" for reason in verdict.reasons)
     summary = environment.get("GITHUB_STEP_SUMMARY")
     if summary:

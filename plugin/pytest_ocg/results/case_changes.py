@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from pytest_ocg.run.record import CaseRecord, Outcome, ReplyRecord
 from pytest_ocg.statistics.differences import mcnemar
 
 CaseKey = tuple[int, str, tuple[str, ...]]
 """Template, concept set as its tagged words in sorted order, and the words in the order asked for."""
 
-Cases = Mapping[CaseKey, Mapping[str, Any]]
-"""The `generations.jsonl` objects of one model and condition."""
+Move = tuple[Outcome, Outcome]
+"""What a case was judged as, in the old run and in the new."""
 
-_LOST, _WON = ("hit", "miss"), ("miss", "hit")
+Cases = Mapping[CaseKey, CaseRecord]
+"""The records of one model and condition."""
+
+_LOST, _WON = (Outcome.HIT, Outcome.MISS), (Outcome.MISS, Outcome.HIT)
+_BOTH_HIT, _BOTH_MISS = (Outcome.HIT, Outcome.HIT), (Outcome.MISS, Outcome.MISS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +72,13 @@ class CaseChanges:
 
 def case_changes(old: Cases, new: Cases, *, shown_sets: int = 10) -> CaseChanges:
     """The changes over the cases that are in both."""
-    moves: Counter[tuple[str, str]] = Counter()
+    moves: Counter[Move] = Counter()
     by_set: defaultdict[str, list[CaseKey]] = defaultdict(list)
     for key, record in old.items():
         if key in new:
-            moves[record["outcome"], new[key]["outcome"]] += 1
+            moves[record.outcome, new[key].outcome] += 1
             by_set[key[1]].append(key)
-    judged = sum(moves[before, after] for before in ("hit", "miss") for after in ("hit", "miss"))
+    judged = sum(moves[move] for move in (_LOST, _WON, _BOTH_HIT, _BOTH_MISS))
     by_change = {concepts: _moves(keys, old, new) for concepts, keys in by_set.items()}
     net = {concepts: of_set[_WON] - of_set[_LOST] for concepts, of_set in by_change.items()}
     rose, fell = sum(change > 0 for change in net.values()), sum(change < 0 for change in net.values())
@@ -83,8 +87,8 @@ def case_changes(old: Cases, new: Cases, *, shown_sets: int = 10) -> CaseChanges
         key=lambda concepts: (-abs(net[concepts]), -by_change[concepts][_WON] - by_change[concepts][_LOST], concepts),
     )
     return CaseChanges(
-        both_hit=moves["hit", "hit"],
-        both_miss=moves["miss", "miss"],
+        both_hit=moves[_BOTH_HIT],
+        both_miss=moves[_BOTH_MISS],
         hit_to_miss=moves[_LOST],
         miss_to_hit=moves[_WON],
         without_reply=moves.total() - judged,
@@ -98,20 +102,21 @@ def case_changes(old: Cases, new: Cases, *, shown_sets: int = 10) -> CaseChanges
     )
 
 
-def _moves(keys: list[CaseKey], old: Cases, new: Cases) -> Counter[tuple[str, str]]:
-    return Counter((old[key]["outcome"], new[key]["outcome"]) for key in keys)
+def _moves(keys: list[CaseKey], old: Cases, new: Cases) -> Counter[Move]:
+    return Counter((old[key].outcome, new[key].outcome) for key in keys)
 
 
-def _changed_set(
-    concepts: str, keys: list[CaseKey], moves: Counter[tuple[str, str]], old: Cases, new: Cases
-) -> ChangedSet:
+def _changed_set(concepts: str, keys: list[CaseKey], moves: Counter[Move], old: Cases, new: Cases) -> ChangedSet:
     lost, won = moves[_LOST], moves[_WON]
     wanted = _WON if won > lost else _LOST
-    example = next(key for key in keys if (old[key]["outcome"], new[key]["outcome"]) == wanted)
-    both_hit = moves["hit", "hit"]
+    example = next(key for key in keys if (old[key].outcome, new[key].outcome) == wanted)
+    before, after = old[example], new[example]
+    assert isinstance(before, ReplyRecord)
+    assert isinstance(after, ReplyRecord)
+    both_hit = moves[_BOTH_HIT]
     return ChangedSet(
         concepts=concepts,
-        judged=both_hit + lost + won + moves["miss", "miss"],
+        judged=both_hit + lost + won + moves[_BOTH_MISS],
         old_hits=both_hit + lost,
         new_hits=both_hit + won,
         hit_to_miss=lost,
@@ -119,9 +124,9 @@ def _changed_set(
         example=ChangedCase(
             template=example[0],
             asked=example[2],
-            old_outcome=wanted[0],
-            old_reply=old[example]["reply"],
-            new_outcome=wanted[1],
-            new_reply=new[example]["reply"],
+            old_outcome=wanted[0].value,
+            old_reply=before.reply,
+            new_outcome=wanted[1].value,
+            new_reply=after.reply,
         ),
     )

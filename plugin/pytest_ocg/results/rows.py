@@ -1,82 +1,105 @@
-"""What a summary needs of each judged case, and what is counted of them."""
+"""Rows of results: what is counted for them, and what is to be known of one before it is judged."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_ocg.errors import shown
+from pytest_ocg.inputs.models import Price, cost_of
+from pytest_ocg.results.schema import Counts, Results, Row, Usage
+from pytest_ocg.results.signature import run_signature
+from pytest_ocg.run.record import CaseRecord, ErrorRecord, HitRecord, ReplyRecord
+
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What a summary needs of one judged case; `reply` is None for an error."""
+class RunRow:
+    """A row with what the run around it says of it: what it was made with, and why it is less than the whole.
 
-    template: int
-    set_id: str
-    pattern: str
-    reply: str | None
-    covered: bool
-    in_order: bool
-    is_hit: bool
-    is_cached: bool
-    is_echo: bool
-    error: str | None
-    made_by: str
-    is_truncated: bool
-    prompt_tokens: int | None
-    completion_tokens: int | None
+    `signature` is by SIGNATURE_KEYS. `problems` has one reason for each way in which the run, or the row, is less than
+    the benchmark as asked for. `shows_patterns`: the run is neither cut nor a shard, so that the cases of a single
+    part-of-speech pattern may be whole in a row that is not.
+    """
+
+    row: Row
+    signature: Mapping[str, Any]
+    problems: tuple[str, ...]
+    shows_patterns: bool
 
 
-def entry_of(record: Mapping[str, Any]) -> Entry:
-    """The entry for one `generations.jsonl` object."""
-    return Entry(
-        template=record["template"],
-        set_id=record["set"],
-        pattern=record["pattern"],
-        reply=record["reply"],
-        covered=record.get("covered", False),
-        in_order=record.get("in_order", False),
-        is_hit=record["outcome"] == "hit",
-        is_cached=record["cached"],
-        is_echo=record.get("echo", False),
-        error=record.get("error"),
-        made_by=record["made_by"],
-        is_truncated=record["finish_reason"] == "length",
-        prompt_tokens=record["prompt_tokens"],
-        completion_tokens=record["completion_tokens"],
+def run_rows(results: Results) -> tuple[RunRow, ...]:
+    """The rows of the results, in their order."""
+    selection = results.selection
+    return tuple(
+        RunRow(
+            row,
+            run_signature(results, row),
+            tuple(_problems(results, row)),
+            selection.cut is None and selection.shard is None,
+        )
+        for row in results.rows
     )
 
 
-def counts_of(entries: Sequence[Entry], planned: int, selected: int) -> dict[str, Any]:
+def unfinished_problems(results: Results, row: Row) -> Iterator[str]:
+    """One reason for each way in which the run, or the row, is less than was planned, be that a shard or the whole."""
+    selection, counts = results.selection, row.counts
+    partial = False
+    if selection.cut is not None:
+        yield f"run was cut: {shown(selection.cut)}"
+    if selection.run != selection.planned:
+        partial = True
+        yield f"partial run ({selection.run:,} of {selection.planned:,} cases)"
+    if counts.done != counts.planned and not partial:
+        partial = True
+        yield f"partial run ({counts.done:,} of {counts.planned:,} cases)"
+    if not selection.complete and selection.cut is None and not partial:
+        yield f"the run does not call itself complete (complete is {shown(selection.complete)})"
+
+
+def _problems(results: Results, row: Row) -> Iterator[str]:
+    if results.selection.shard is not None:
+        yield f"only shard {shown(results.selection.shard)} of the run; merge all shards with `ocg merge`"
+    yield from unfinished_problems(results, row)
+
+
+def counts_of(records: Sequence[CaseRecord], planned: int, selected: int) -> Counts:
     """What became of the cases of a row: planned, selected, and by outcome, errors also by kind."""
-    errors = Counter(entry.error for entry in entries if entry.error is not None)
-    hits = sum(entry.is_hit for entry in entries)
-    return {
-        "planned": planned,
-        "selected": selected,
-        "hit": hits,
-        "miss": len(entries) - hits - errors.total(),
-        "error": errors.total(),
-        "not_run": selected - len(entries),
-        "cached": sum(entry.is_cached for entry in entries),
-        "echo": sum(entry.is_echo for entry in entries),
-        "truncated": sum(entry.is_truncated for entry in entries),
-        "errors": dict(sorted(errors.items())),
-    }
+    errors = Counter(record.error for record in records if isinstance(record, ErrorRecord))
+    hits = sum(isinstance(record, HitRecord) for record in records)
+    return Counts(
+        planned=planned,
+        selected=selected,
+        hit=hits,
+        miss=len(records) - hits - errors.total(),
+        error=errors.total(),
+        not_run=selected - len(records),
+        cached=sum(record.cached for record in records),
+        echo=sum(record.echo for record in records if isinstance(record, ReplyRecord)),
+        truncated=sum(record.finish_reason == "length" for record in records),
+        errors=dict(sorted(errors.items())),
+    )
 
 
-def usage_of(entries: Sequence[Entry]) -> dict[str, int]:
-    """Tokens as the backend counted them, of all cases and of those that were not in the cache."""
+def usage_of(records: Sequence[CaseRecord], price: Price | None) -> Usage:
+    """Tokens as the backend counted them, of all cases and of those that were not in the cache, and what they cost."""
     counted = [
-        (entry, entry.prompt_tokens or 0, entry.completion_tokens or 0)
-        for entry in entries
-        if entry.prompt_tokens is not None or entry.completion_tokens is not None
+        (record, record.prompt_tokens or 0, record.completion_tokens or 0)
+        for record in records
+        if record.prompt_tokens is not None or record.completion_tokens is not None
     ]
-    return {
-        "prompt_tokens": sum(prompt for _, prompt, _ in counted),
-        "completion_tokens": sum(completion for _, _, completion in counted),
-        "new_prompt_tokens": sum(prompt for entry, prompt, _ in counted if not entry.is_cached),
-        "new_completion_tokens": sum(completion for entry, _, completion in counted if not entry.is_cached),
-        "uncounted": len(entries) - len(counted),
-    }
+    prompts = sum(prompt for _, prompt, _ in counted)
+    completions = sum(completion for _, _, completion in counted)
+    new_prompts = sum(prompt for record, prompt, _ in counted if not record.cached)
+    new_completions = sum(completion for record, _, completion in counted if not record.cached)
+    return Usage(
+        prompt_tokens=prompts,
+        completion_tokens=completions,
+        new_prompt_tokens=new_prompts,
+        new_completion_tokens=new_completions,
+        uncounted=len(records) - len(counted),
+        cost_dollars=cost_of(price, prompts, completions),
+        new_cost_dollars=cost_of(price, new_prompts, new_completions),
+    )

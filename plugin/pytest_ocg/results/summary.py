@@ -1,186 +1,368 @@
-"""From judged cases to numbers: one row per model and condition, as plain data for `results.json`."""
+"""From judged cases to numbers: the content of `results.json`, one row per model and condition."""
 
 from __future__ import annotations
 
+import platform
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from pytest_ocg.errors import MetricError, OcgError
-from pytest_ocg.metrics import MODEL_METRICS, ORDER_METRICS, load_metric, open_model_metric
-from pytest_ocg.metrics.base import Measurement, MetricFactory, Replies, ScoringContext, Statistics, average
+from pytest_ocg.inputs.models import Price
+from pytest_ocg.metrics import catalogue, load_metric, open_model_metric
+from pytest_ocg.metrics.base import Measurement, MetricFactory, Replies, ScoringContext, average
 from pytest_ocg.metrics.diversity import diverse_rate
 from pytest_ocg.metrics.order import SetVerdict, measure_order, ordered_rate
-from pytest_ocg.results.rows import Entry, counts_of, usage_of
-from pytest_ocg.statistics.intervals import add_intervals
+from pytest_ocg.results.rows import counts_of, usage_of
+from pytest_ocg.results.schema import (
+    SCHEMA,
+    DatasetInfo,
+    MetricScore,
+    PatternCounts,
+    PatternScores,
+    Results,
+    Row,
+    RunInfo,
+    RunSelection,
+)
+from pytest_ocg.run.judging.coverage import matcher_signature
+from pytest_ocg.run.plan import Plan
+from pytest_ocg.run.record import CaseRecord, ReplyRecord
+from pytest_ocg.statistics.intervals import Interval, intervals
 
-TABLE_METRICS = (*ORDER_METRICS, "pbleu", "pbleurt", "distinct2", "distinct2_pooled", "diverse_rate", "perplexity")
+PACKAGES = ("pytest", "pytest-xdist", "transformers", "torch", "bitsandbytes", "spacy", "sacrebleu", "openai")
+NOT_ASKED = "not asked for; --ocg-metrics all computes it"
+CUT = "the run was cut, so no scoring model was loaded"
+
 Measure = Callable[[str, Replies], Measurement]
 """What comes back for the name of a metric and the scored replies."""
 
 _NO_METRICS: Mapping[str, MetricFactory] = MappingProxyType({})
-NOT_ASKED = "not asked for; --ocg-metrics all computes it"
-CUT = "the run was cut, so no scoring model was loaded"
+_UNKNOWN = "what each concept set adds to it is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What the reports of a run brought: a record per case id, and how the run went; `cut` says why it stopped early.
+
+    `provenances` is how replies were made, by the id that records have for it. `identities` is by model.
+    """
+
+    records: Mapping[str, CaseRecord]
+    provenances: Mapping[str, Mapping[str, Any]]
+    identities: Mapping[str, Mapping[str, Any]]
+    selected: frozenset[str]
+    started: float
+    seconds: float
+    cut: str | None
+    command_line: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """The metrics to compute beyond those of verdicts, those that hooks added, and what scoring models need, if any."""
+
+    names: tuple[str, ...]
+    own: Mapping[str, MetricFactory] = field(default_factory=dict)
+    scoring: ScoringContext | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowFrame:
+    """What a row says of itself beside its numbers; `planned` and `selected` count its cases."""
+
+    model: str
+    condition: str
+    shots: int
+    published_as: str | None
+    identity: Mapping[str, Any]
+    patterns: Mapping[str, PatternCounts]
+    planned: int
+    selected: int
+    matcher: str
+    price: Price | None = None
+
+
+def summarise(plan: Plan, gathered: Gathered, measures: Measures) -> Results:
+    """The content of `results.json`: rows in the plan's order, numbers the same however tests were spread.
+
+    Without `measures.scoring`, what needs a scoring model is not computed.
+    """
+    options = plan.options
+    records: defaultdict[tuple[str, str], list[CaseRecord]] = defaultdict(list)
+    planned: Counter[tuple[str, str]] = Counter()
+    selected: Counter[tuple[str, str]] = Counter()
+    patterns: defaultdict[tuple[str, str], dict[str, Counter[str]]] = defaultdict(dict)
+    for case in plan.cases:
+        key = (case.model, case.condition)
+        planned[key] += 1
+        selected[key] += case.id in gathered.selected
+        record = gathered.records.get(case.id)
+        of_pattern = patterns[key].setdefault(case.pattern, Counter())
+        of_pattern["planned"] += 1
+        if record is not None:
+            of_pattern["run"] += 1
+            records[key].append(record)
+    matcher = matcher_signature(options.matcher)
+    # Of replies made elsewhere nothing is known but what was said of them.
+    stated = {"quantization": options.quantization} if options.backend == "replay" and options.quantization else {}
+    rows = [
+        summarise_row(
+            RowFrame(
+                model=model,
+                condition=condition,
+                shots=options.shots,
+                published_as=plan.specs[model].published_as,
+                identity={**stated, **gathered.identities.get(model, {})},
+                patterns={
+                    pattern: PatternCounts(planned=counts["planned"], run=counts["run"])
+                    for pattern, counts in patterns[model, condition].items()
+                },
+                planned=planned[model, condition],
+                selected=selected[model, condition],
+                matcher=matcher,
+                price=plan.specs[model].price,
+            ),
+            records[model, condition],
+            metrics=measures.names,
+            measure=partial(measure_metric, measures=measures),
+            provenances=gathered.provenances,
+        )
+        for model, condition in planned
+        if selected[model, condition]
+    ]
+    ran = len(gathered.records)
+    return Results(
+        schema=SCHEMA,
+        run=RunInfo(
+            started=datetime.fromtimestamp(gathered.started, UTC).isoformat(timespec="seconds"),
+            seconds=round(gathered.seconds, 3),
+            versions=dict(_versions()),
+            python=platform.python_version(),
+            platform=platform.platform(),
+            command_line=list(gathered.command_line),
+        ),
+        dataset=DatasetInfo(
+            name=plan.dataset.name,
+            sha256=plan.dataset.sha256,
+            sets=len(plan.dataset.sets),
+            dropped=plan.dataset.dropped,
+        ),
+        templates_sha256=plan.templates.sha256,
+        matcher=matcher,
+        seed=options.seed,
+        selection=RunSelection(
+            sets=None if options.sets is None else str(options.sets),
+            shard=None if options.shard is None else str(options.shard),
+            whole=plan.whole,
+            templates=list(options.templates),
+            conditions=list(options.conditions),
+            shots=options.shots,
+            planned=planned.total(),
+            selected=len(gathered.selected),
+            run=ran,
+            complete=ran == planned.total() and gathered.cut is None,
+            cut=gathered.cut,
+        ),
+        rows=with_deltas(rows),
+    )
 
 
 def summarise_row(
-    entries: Sequence[Entry],
+    frame: RowFrame,
+    records: Sequence[CaseRecord],
     *,
-    planned: int,
-    selected: int,
-    matcher: str,
     metrics: Sequence[str],
     measure: Measure,
     provenances: Mapping[str, Mapping[str, Any]],
-) -> dict[str, Any]:
+) -> Row:
     """Counts and metrics of one model and condition (SPEC section 4); errors enter no metric.
 
     `metrics` are those beyond the coverages. Where `measure` raises an OcgError, its message is why there is no value.
     """
-    scored = [entry for entry in entries if entry.reply is not None]
-    measured = _measured(scored, matcher, metrics, measure)
-    sources = Counter(entry.made_by for entry in entries)
-    return {
-        "counts": counts_of(entries, planned, selected),
-        "usage": usage_of(entries),
-        "metrics": measured.metrics,
-        "by_template": measured.by_template,
-        "statistics": measured.statistics,
-        "by_pattern": _by_pattern(scored),
-        "made_by": [{"replies": count, **provenances.get(source, {})} for source, count in sorted(sources.items())],
+    scored = [record for record in records if isinstance(record, ReplyRecord)]
+    measured, reasons = _measured(scored, frame.matcher, metrics, measure)
+    statistics = {
+        name: plain_statistics(measurement)
+        for name, measurement in measured.items()
+        if measurement.statistics is not None
     }
+    found = intervals(statistics)
+    templates = sorted({template for measurement in measured.values() for template in measurement.by_template})
+    sources = Counter(record.made_by for record in records)
+    return Row(
+        model=frame.model,
+        condition=frame.condition,
+        shots=frame.shots,
+        published_as=frame.published_as,
+        identity=dict(frame.identity),
+        patterns=dict(frame.patterns),
+        counts=counts_of(records, frame.planned, frame.selected),
+        usage=usage_of(records, frame.price),
+        metrics={
+            name: score_of(measured[name], found.get(name), name)
+            if name in measured
+            else unmeasured(reasons.get(name, NOT_ASKED))
+            for name in dict.fromkeys((*catalogue.METRICS, *metrics))
+        },
+        by_template={
+            str(template): {
+                name: measurement.by_template[template].value
+                for name, measurement in measured.items()
+                if template in measurement.by_template
+            }
+            for template in templates
+        },
+        statistics=statistics,
+        by_pattern=_by_pattern(scored),
+        made_by=[{"replies": count, **provenances.get(source, {})} for source, count in sorted(sources.items())],
+    )
 
 
-def add_deltas(rows: Sequence[dict[str, Any]]) -> None:
-    """Give each `ordered` row the difference of its metrics to its `original` twin, where both were run (Table 1)."""
-    twins = {(row["model"], row["shots"]): row for row in rows if row["condition"] == "original"}
-    for row in rows:
-        twin = twins.get((row["model"], row["shots"]))
-        if row["condition"] != "ordered" or twin is None:
-            continue
-        row["delta_vs_original"] = {
-            name: None
-            if score["value"] is None or twin["metrics"][name]["value"] is None
-            else score["value"] - twin["metrics"][name]["value"]
-            for name, score in row["metrics"].items()
-        }
+def with_deltas(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows, each `ordered` one with its metrics minus those of its `original` twin, if that was run (Table 1)."""
+    twins = {(row.model, row.shots): row for row in rows if row.condition == "original"}
+    return tuple(
+        msgspec.structs.replace(row, delta_vs_original=_deltas(row, twins[row.model, row.shots]))
+        if row.condition == "ordered" and (row.model, row.shots) in twins
+        else row
+        for row in rows
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    metrics: dict[str, dict[str, Any]]
-    by_template: dict[str, dict[str, float | None]]
-    statistics: dict[str, dict[str, dict[str, list[float]]]]
+def _deltas(row: Row, twin: Row) -> dict[str, float | None]:
+    deltas: dict[str, float | None] = {}
+    for name, value in row.values().items():
+        other = twin.value(name)
+        deltas[name] = None if value is None or other is None else value - other
+    return deltas
 
 
-def _measured(scored: Sequence[Entry], matcher: str, wanted: Sequence[str], measure: Measure) -> _Measured:
+def _measured(
+    scored: Sequence[ReplyRecord], matcher: str, wanted: Sequence[str], measure: Measure
+) -> tuple[dict[str, Measurement], dict[str, str]]:
+    """The measurements by metric, and of those that could not be measured why."""
     replies: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
-    for entry in scored:
-        replies[entry.template, entry.set_id].append(entry.reply or "")
+    for record in scored:
+        replies[record.template, record.set].append(record.reply)
     order = measure_order(_verdicts(scored), matcher=matcher)
-    measured: dict[str, Measurement] = {name: getattr(order, name) for name in ORDER_METRICS}
+    measured: dict[str, Measurement] = {name: getattr(order, name) for name in catalogue.needing("verdicts")}
     reasons: dict[str, str] = {}
     for name in wanted:
         try:
             measured[name] = measure(name, replies)
         except OcgError as error:
             reasons[name] = str(error)
-    metrics = {
-        name: plain_measurement(measured[name])
-        if name in measured
-        else {"value": None, "n": 0, "signature": None, "reason": reasons.get(name, NOT_ASKED)}
-        for name in dict.fromkeys((*TABLE_METRICS, *wanted))
-    }
-    templates = sorted({template for measurement in measured.values() for template in measurement.by_template})
-    by_template = {
-        str(template): {
-            name: measurement.by_template[template].value
-            for name, measurement in measured.items()
-            if template in measurement.by_template
-        }
-        for template in templates
-    }
-    statistics = {
-        name: plain_statistics(measurement.statistics)
-        for name, measurement in measured.items()
-        if measurement.statistics is not None
-    }
-    add_intervals(metrics, statistics)
-    return _Measured(metrics, by_template, statistics)
+    return measured, reasons
 
 
-def measure_metric(
-    name: str, replies: Replies, *, scoring: ScoringContext | None, own: Mapping[str, MetricFactory] = _NO_METRICS
-) -> Measurement:
-    """The metric called `name` on these replies, one of `own` or a shipped one.
+def measure_metric(name: str, replies: Replies, *, measures: Measures) -> Measurement:
+    """The metric called `name` on these replies, one that a hook added or a shipped one.
 
-    Raises an OcgError for want of the `scoring` that it needs, and where one of `own` fails in whatever way.
+    Raises an OcgError for want of the scoring context that it needs, and where a hook's metric fails in whatever way.
     """
-    if name in own:
+    scoring = measures.scoring
+    if name in measures.own:
         try:
-            return own[name]().measure(replies)
+            return measures.own[name]().measure(replies)
         except Exception as error:
             raise MetricError(f"{name} failed with {type(error).__name__}: {error}") from error
-    if name not in MODEL_METRICS:
+    if name not in catalogue.needing("model"):
         return load_metric(name, store=None if scoring is None else scoring.store).measure(replies)
     if scoring is None:
         raise OcgError(CUT)
     return open_model_metric(name, scoring).measure(replies)
 
 
-def plain_measurement(measurement: Measurement) -> dict[str, Any]:
-    """A measurement as it stands in `results.json`, without its statistics."""
+def score_of(measurement: Measurement, interval: Interval | None, name: str) -> MetricScore:
+    """A measurement as a row has it, with its 95 % interval over concept sets, or why there is none."""
     score = measurement.score
-    return {
-        "value": score.value,
-        "n": score.count,
-        "signature": score.signature,
-        "reason": score.reason or None,
-        "left_out": measurement.left_out,
-        "cut": measurement.cut,
-    }
+    if interval is None:
+        known = catalogue.METRICS[name].without_interval if name in catalogue.METRICS else ""
+        interval = Interval(None, None, None, 0, known or _UNKNOWN)
+    if score.value is None:
+        interval = Interval(None, None, None, 0, "the metric has no value")
+    return MetricScore(
+        value=score.value,
+        n=score.count,
+        signature=score.signature,
+        reason=score.reason or None,
+        left_out=measurement.left_out,
+        cut=measurement.cut,
+        interval=interval.bounds,
+        standard_error=interval.standard_error,
+        sets=interval.sets,
+        interval_reason=interval.reason or None,
+    )
 
 
-def plain_statistics(statistics: Statistics) -> dict[str, dict[str, list[float]]]:
-    """What each set adds, as it stands in `results.json`: by template and set, the sum and of how many."""
-    plain: dict[str, dict[str, list[float]]] = {}
-    for (template, set_id), statistic in sorted(statistics.items()):
-        plain.setdefault(str(template), {})[set_id] = [statistic.total, statistic.count]
+def unmeasured(reason: str) -> MetricScore:
+    """What a row has of a metric that was not measured."""
+    return MetricScore(
+        value=None,
+        n=0,
+        signature=None,
+        reason=reason,
+        interval=None,
+        standard_error=None,
+        sets=0,
+        interval_reason="the metric has no value",
+    )
+
+
+def plain_statistics(measurement: Measurement) -> dict[str, dict[str, tuple[float, int]]]:
+    """What each set adds to a measurement that is a mean over sets: by template and set, the sum and of how many."""
+    plain: dict[str, dict[str, tuple[float, int]]] = {}
+    for (template, set_id), statistic in sorted((measurement.statistics or {}).items()):
+        plain.setdefault(str(template), {})[set_id] = (statistic.total, statistic.count)
     return plain
 
 
-def _verdicts(scored: Iterable[Entry]) -> dict[tuple[int, str], SetVerdict]:
+def _verdicts(scored: Iterable[ReplyRecord]) -> dict[tuple[int, str], SetVerdict]:
     counts: defaultdict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
-    for entry in scored:
-        count = counts[entry.template, entry.set_id]
+    for record in scored:
+        count = counts[record.template, record.set]
         count[0] += 1
-        count[1] += entry.covered
-        count[2] += entry.in_order
+        count[1] += record.covered
+        count[2] += record.in_order
     return {key: SetVerdict(*count) for key, count in counts.items()}
 
 
-def _by_pattern(scored: Sequence[Entry]) -> dict[str, dict[str, Any]]:
+def _by_pattern(scored: Sequence[ReplyRecord]) -> dict[str, PatternScores]:
     """Table 2: coverage by the order asked for; the diverse rate is that of the whole sets with these tags."""
     replies: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
-    by_pattern: defaultdict[str, list[Entry]] = defaultdict(list)
-    for entry in scored:
-        replies[entry.template, entry.set_id].append(entry.reply or "")
-        by_pattern[entry.pattern].append(entry)
+    by_pattern: defaultdict[str, list[ReplyRecord]] = defaultdict(list)
+    for record in scored:
+        replies[record.template, record.set].append(record.reply)
+        by_pattern[record.pattern].append(record)
     rates = {key: diverse_rate(texts) for key, texts in replies.items()}
     table = {}
-    for pattern, entries in sorted(by_pattern.items()):
-        order = measure_order(_verdicts(entries), matcher="")
-        keys = {(entry.template, entry.set_id) for entry in entries}
+    for pattern, records in sorted(by_pattern.items()):
+        order = measure_order(_verdicts(records), matcher="")
+        keys = {(record.template, record.set) for record in records}
         unordered, ordered = order.coverage_unordered.score.value, order.coverage_ordered.score.value
         set_rates = [rate for key in sorted(keys) if (rate := rates[key]) is not None]
         mean_rate = average(set_rates)
-        table[pattern] = {
-            "scored": len(entries),
-            "coverage_unordered": unordered,
-            "coverage_ordered": ordered,
-            "ordered_rate": ordered_rate(ordered, unordered),
-            "diverse_rate": None if mean_rate is None else 100 * mean_rate,
-        }
+        table[pattern] = PatternScores(
+            scored=len(records),
+            coverage_unordered=unordered,
+            coverage_ordered=ordered,
+            ordered_rate=ordered_rate(ordered, unordered),
+            diverse_rate=None if mean_rate is None else 100 * mean_rate,
+        )
     return table
+
+
+def _versions() -> Iterator[tuple[str, str | None]]:
+    for name in ("pytest-ordered-commongen", *PACKAGES):
+        try:
+            yield name, metadata.version(name)
+        except metadata.PackageNotFoundError:
+            yield name, None

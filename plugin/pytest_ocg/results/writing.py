@@ -1,4 +1,4 @@
-"""What a run leaves behind, written to disk: `results.json` and `generations.jsonl`."""
+"""What a run leaves behind, written to disk: `results.json` and `generations.jsonl`, each as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,14 +6,29 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pytest_ocg.errors import OptionError, ResultsError
-from pytest_ocg.results.whole_files import write_whole
+from pytest_ocg.results.schema import Results
 
 _WAY_OUT = "all replies are in the cache: make room or choose another folder with --ocg-output and run again"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put `content` in the place of what is at `path`, on the disk before the old is gone; raises OSError."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def can_be_written_to(folder: Path) -> bool:
@@ -31,42 +46,53 @@ def check_output(output: Path) -> None:
         )
 
 
-def results_folder(output: Path, results: Mapping[str, Any]) -> Path:
+def results_folder(output: Path, results: Results) -> Path:
     """Where in `output` the results belong: those that are not complete apart, so that they replace no full ones."""
-    return output if results["selection"]["complete"] else output / "partial"
+    return output if results.selection.complete else output / "partial"
 
 
-def write_results(folder: Path, results: Mapping[str, Any], lines: Sequence[str], *, way_out: str = _WAY_OUT) -> None:
+def write_results(folder: Path, results: Results, lines: Sequence[str], *, way_out: str = _WAY_OUT) -> None:
     """Write both files, each as a whole or not at all; raises ResultsError naming the folder and the way out."""
     body = "".join(f"{line}\n" for line in lines).encode("ascii")
-    content = {**results, "generations_sha256": hashlib.sha256(body).hexdigest()}
+    content = results_json(results, hashlib.sha256(body).hexdigest())
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / "generations.jsonl", body)
-        write_whole(folder / "results.json", _written(content))
+        write_whole(folder / "results.json", content)
     except OSError as error:
         raise ResultsError(f"results cannot be written to {str(folder)!r} ({error.strerror}); {way_out}") from error
 
 
-def _written(results: Mapping[str, Any]) -> bytes:
+def results_json(results: Results, generations_sha256: str) -> bytes:
     """The results as JSON that can be read by eye: a value a line, but the statistics of a template's sets in one."""
+    plain: dict[str, Any] = _without_none(msgspec.to_builtins(results), results)
+    plain["run"] = _without_none(plain["run"], results.run)
+    if results.gate is not None:
+        plain["gate"] = _without_none(plain["gate"], results.gate)
+    plain["generations_sha256"] = generations_sha256
     places: dict[str, str] = {}
 
-    def moved(of_template: Mapping[str, Any]) -> str:
-        place = f"statistics {len(places)} of {results['generations_sha256']}"
+    def moved(of_template: Any) -> str:
+        place = f"statistics {len(places)} of {generations_sha256}"
         places[f'"{place}"'] = json.dumps(of_template)
         return place
 
-    rows = [
-        {
-            **row,
-            "statistics": {
-                metric: {template: moved(sets) for template, sets in by_template.items()}
-                for metric, by_template in row["statistics"].items()
-            },
+    rows = []
+    for row, noun in zip(plain["rows"], results.rows, strict=True):
+        for score in row["metrics"].values():
+            if score["signature"] is None:
+                del score["left_out"], score["cut"]
+        row["statistics"] = {
+            metric: {template: moved(sets) for template, sets in by_template.items()}
+            for metric, by_template in row["statistics"].items()
         }
-        for row in results["rows"]
-    ]
-    text = json.dumps({**results, "rows": rows}, indent=1)
+        rows.append(_without_none(row, noun))
+    text = json.dumps({**plain, "rows": rows}, indent=1)
     whole = re.sub(r'"statistics \d+ of [0-9a-f]{64}"', lambda found: places[found[0]], text)
     return f"{whole}\n".encode("ascii")
+
+
+def _without_none(plain: dict[str, Any], noun: msgspec.Struct) -> dict[str, Any]:
+    """The plain data without the fields that may be left out and are None."""
+    optional = {field.name for field in msgspec.structs.fields(noun) if field.default is None}
+    return {name: value for name, value in plain.items() if value is not None or name not in optional}

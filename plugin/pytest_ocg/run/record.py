@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import msgspec
 
 from pytest_ocg.backends.base import Generation
-from pytest_ocg.errors import printable
+from pytest_ocg.errors import printable, shown
 from pytest_ocg.inputs.cases import Case
 from pytest_ocg.run.judging.coverage import Coverage
+
+Result = TypeVar("Result")
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+"""A whole number of something, as files have it; arithmetic with it cannot overflow."""
 
 
 class Outcome(StrEnum):
@@ -108,13 +116,123 @@ class Record:
         return _ENCODER.encode(plain)
 
 
+class CaseRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome"):
+    """One line of `generations.jsonl` read back: the judged case as plain data; a HitRecord, MissRecord or ErrorRecord.
+
+    `concepts` are lemmas in the order asked for, `pattern` their tags. `made_by` is the id of the provenance of the
+    reply, `cached` whether it was there before the run.
+    """
+
+    outcome: ClassVar[Outcome]
+
+    id: str
+    model: str
+    condition: str
+    shots: Count
+    template: Count
+    set: str
+    pattern: str
+    concepts: tuple[str, ...]
+    finish_reason: str | None
+    prompt_tokens: Count | None
+    completion_tokens: Count | None
+    cached: bool
+    made_by: str
+
+    def __post_init__(self) -> None:
+        if not self.concepts or len(self.concepts) != len(self.pattern):
+            raise ValueError(f"concepts {shown(self.concepts)} do not go with the pattern {shown(self.pattern)}")
+
+
+class ReplyRecord(CaseRecord, frozen=True, kw_only=True):
+    """A case with a reply; the other fields are those of `Coverage` and of `Record`."""
+
+    reply: str
+    covered: bool
+    in_order: bool
+    missing: tuple[str, ...]
+    order_break: str | None
+    positions: tuple[tuple[Count, ...], ...]
+    echo: bool
+
+    def __post_init__(self) -> None:
+        # A class with slots is made anew, so that super() without arguments does not find it.
+        CaseRecord.__post_init__(self)
+        if len(self.positions) != len(self.concepts):
+            raise ValueError(f"positions {shown(self.positions)} are not one list for each of the concepts")
+
+
+class HitRecord(ReplyRecord, frozen=True, kw_only=True, tag=Outcome.HIT.value):
+    """A reply that does what was asked."""
+
+    outcome = Outcome.HIT
+
+
+class MissRecord(ReplyRecord, frozen=True, kw_only=True, tag=Outcome.MISS.value):
+    """A reply that does not."""
+
+    outcome = Outcome.MISS
+
+
+class ErrorRecord(CaseRecord, frozen=True, kw_only=True, tag=Outcome.ERROR.value):
+    """A case without a reply: `error` is the kind, `detail` what was said about it."""
+
+    outcome = Outcome.ERROR
+
+    reply: None
+    error: str
+    detail: str
+
+
 _ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(", ", ": "))
+_DECODER = msgspec.json.Decoder(HitRecord | MissRecord | ErrorRecord)
+_LINE_ORDER = (
+    "id", "model", "condition", "shots", "template", "set", "pattern", "concepts", "outcome", "reply", "finish_reason",
+    "prompt_tokens", "completion_tokens", "cached", "made_by", "error", "detail", "covered", "in_order", "missing",
+    "order_break", "positions", "echo",
+)  # fmt: skip
+_MODEL_AND_PATTERN = re.compile(r'{"id": "[^"]*", "model": "([^"]*)", .*?"pattern": "([^"]*)", ')
 
 
-def read_record(line: str) -> Mapping[str, Any]:
-    """The plain data of one `generations.jsonl` line, as `Record.as_json` wrote it."""
-    plain: Mapping[str, Any] = json.loads(line)
-    return plain
+def read_record(line: str | bytes) -> CaseRecord:
+    """The record in one line of `generations.jsonl`; raises ValueError saying what is wrong with any other text."""
+    record: CaseRecord = read_json(line, _DECODER)
+    return record
+
+
+def read_json(content: str | bytes, decoder: msgspec.json.Decoder[Result]) -> Result:
+    """What the decoder makes of JSON that may hold lone surrogates, as replies do; raises ValueError.
+
+    msgspec is several times quicker than json, and refuses these.
+    """
+    try:
+        return decoder.decode(content)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        converted: Result = msgspec.convert(json.loads(content, parse_constant=_refused), decoder.type)
+        return converted
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def record_line(record: CaseRecord) -> str:
+    """The line of `generations.jsonl` that the record was read from, written anew as `Record.as_json` writes it."""
+    plain: dict[str, Any] = msgspec.to_builtins(record)
+    return _ENCODER.encode({name: plain[name] for name in _LINE_ORDER if name in plain})
+
+
+def line_id(line: str) -> str:
+    """The id at the start of a line that `Record.as_json` wrote, without reading the rest."""
+    return line[8 : line.index('"', 8)]
+
+
+def model_and_pattern(line: str, outcome: Outcome) -> tuple[str, str] | None:
+    """Model and pattern in a line that `Record.as_json` wrote, None for another outcome, without reading it all."""
+    found = _MODEL_AND_PATTERN.match(line) if f'"outcome": "{outcome}"' in line else None
+    return None if found is None else (found[1], found[2])
 
 
 def describe(asked: Sequence[str], missing: Sequence[str], order_break: str | None, reply: str) -> str:

@@ -16,11 +16,12 @@ from pytest_ocg.backends.huggingface.devices import automatic_device
 from pytest_ocg.backends.huggingface.loading import Loadable
 from pytest_ocg.errors import BackendError, ModelError, OcgError
 from pytest_ocg.gate.files import check_writable, thresholds_for
+from pytest_ocg.gate.thresholds import Thresholds
 from pytest_ocg.inputs.models import OPENAI, Forecast, ModelSpec, estimated_tokens
-from pytest_ocg.metrics import choose_metrics, open_model_metric
+from pytest_ocg.metrics import catalogue, choose_metrics, open_model_metric
 from pytest_ocg.metrics.base import MetricFactory, ScoringContext
 from pytest_ocg.report.formats import require_report
-from pytest_ocg.results.files import load_run
+from pytest_ocg.results.files import Run, load_run
 from pytest_ocg.results.writing import check_output
 from pytest_ocg.run.cache.cache import Cache, default_cache_directory
 from pytest_ocg.run.cache.keys import generation_keys
@@ -33,7 +34,8 @@ from pytest_ocg.run.plan import Plan, make_plan
 class Benchmark:
     """Opened once in each process; under xdist the controller checks the models and workers are told the result.
 
-    `identities` and `batch_sizes` are keyed by the model name in case ids and filled by `check`.
+    `identities`, `batch_sizes` and `thresholds` are keyed by the model name in case ids. They and `baseline` are filled
+    by `check`: a file that is edited during the run changes no verdict.
     """
 
     config: pytest.Config
@@ -41,6 +43,8 @@ class Benchmark:
     notices: list[str] = field(default_factory=list)
     identities: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     batch_sizes: dict[str, int] = field(default_factory=dict)
+    thresholds: dict[str, Thresholds] = field(default_factory=dict)
+    baseline: Run | None = None
 
     @cached_property
     def plan(self) -> Plan:
@@ -126,9 +130,9 @@ class Benchmark:
         if will_write:
             check_writable(thresholds, self.plan.specs)
         if self.options.gate != "off" and not (will_write and thresholds is not None and not thresholds.exists()):
-            thresholds_for(self.plan.specs, thresholds, rootdir=self.config.rootpath)
+            self.thresholds = thresholds_for(self.plan.specs, thresholds, rootdir=self.config.rootpath)
         if self.options.baseline is not None:
-            load_run(self.options.baseline)
+            self.baseline = load_run(self.options.baseline)
         self.open_cache().close()
         is_distributed = self.config.pluginmanager.has_plugin("ocg-distribution")
         gpus = self.options.gpus_per_worker if is_distributed else None
@@ -171,7 +175,7 @@ class Benchmark:
         One that is only part of `all` costs no more than its own number.
         """
         usual = {declaration.field: declaration.default for declaration in DECLARATIONS}
-        models = {"pbleurt": "bleurt_model", "perplexity": "perplexity_model"}
+        models = {name: str(catalogue.METRICS[name].model_option) for name in catalogue.needing("model")}
         asked = [
             name
             for name, option in models.items()

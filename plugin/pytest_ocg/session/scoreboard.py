@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from pytest_ocg.inputs.cases import Case
+from pytest_ocg.run.record import line_id
 from pytest_ocg.session.benchmark import Benchmark
 from pytest_ocg.session.execution import case_of
-from pytest_ocg.session.finish import Finished, Gathered, finish
+from pytest_ocg.session.finish import Finished, Reported, finish
 from pytest_ocg.session.keys import BATCH_PROPERTY, NOTICE_PROPERTY, PROPERTY_PREFIX, RECORD_PROPERTY, VERDICT_PROPERTY
 from pytest_ocg.session.progress import Progress
 
@@ -53,7 +54,7 @@ class Scoreboard:
         report.user_properties = [entry for entry in report.user_properties if not entry[0].startswith(PROPERTY_PREFIX)]
         for name, value in carried:
             if name == RECORD_PROPERTY:
-                self._lines[json_id(str(value))] = str(value)
+                self._lines[line_id(str(value))] = str(value)
             elif name == BATCH_PROPERTY:
                 self._take_batch(json.loads(str(value)))
             elif name == NOTICE_PROPERTY:
@@ -73,7 +74,7 @@ class Scoreboard:
         """Sum up, write the files, apply the thresholds."""
         if session.config.option.collectonly or not self._selected:
             return
-        gathered = Gathered(
+        reported = Reported(
             lines=self._lines,
             provenances=self._provenances,
             selected=self._selected,
@@ -82,7 +83,7 @@ class Scoreboard:
             cut=_cut(session, exitstatus),
             only_misses=self._only_misses,
         )
-        self._finished = finish(self._benchmark, gathered, exitstatus, self._progress.scored)
+        self._finished = finish(self._benchmark, reported, exitstatus, self._progress.scored)
         session.exitstatus = self._finished.exit_status
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -102,11 +103,6 @@ class Scoreboard:
     def _take_batch(self, ran: dict[str, Any]) -> None:
         self._provenances.update(ran.pop("provenances"))
         self._progress.end(ran)
-
-
-def json_id(line: str) -> str:
-    """The id at the start of a record's line, without reading the rest."""
-    return line[8 : line.index('"', 8)]
 
 
 def _cut(session: pytest.Session, exitstatus: int) -> str | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ocg.gate.judge import Status
 from pytest_ocg.report.summary_table import (
     counts_line,
     footnotes,
@@ -22,7 +21,8 @@ from pytest_ocg.report.summary_table import (
 )
 from pytest_ocg.report.verdicts import tell_github
 from pytest_ocg.results.summary import NOT_ASKED
-from pytest_ocg.run.record import Outcome, read_record
+from pytest_ocg.results.verdicts import Status
+from pytest_ocg.run.record import Outcome
 
 if TYPE_CHECKING:
     from pytest_ocg.session.benchmark import Benchmark
@@ -37,12 +37,12 @@ def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchma
     Under `-v` intervals, templates, patterns and signatures as well; under `-q` one line a row and the verdicts.
     """
     results = finished.results
-    if not results["rows"]:
+    if not results.rows:
         return
     if reporter.verbosity < 0:
-        for row in results["rows"]:
+        for row in results.rows:
             reporter.write_line(row_line(row))
-        for line in footnotes(results):
+        for line in footnotes(row.metrics for row in results.rows):
             if NOT_ASKED not in line:
                 reporter.write_line(line)
     else:
@@ -55,10 +55,10 @@ def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchma
             for line in render_breakdown(results):
                 reporter.write_line(line)
         reporter.write_line("")
-        for row in results["rows"]:
+        for row in results.rows:
             for line in filter(None, (counts_line(row), usage_line(row))):
                 reporter.write_line(line)
-        for told in dict.fromkeys(filter(None, map(made_by_line, results["rows"]))):
+        for told in dict.fromkeys(filter(None, map(made_by_line, results.rows))):
             reporter.write_line(told)
         reporter.write_line(recipe_line(results))
     if reporter.verbosity > 0:
@@ -84,13 +84,13 @@ def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchma
 def _markdown(finished: Finished) -> str:
     from pytest_ocg.report.markdown import render_markdown  # of no use outside of GitHub Actions
 
-    return render_markdown(finished.results, map(read_record, finished.lines))
+    return render_markdown(finished.results, finished.records)
 
 
 def _print_cases(
     reporter: pytest.TerminalReporter, finished: Finished, outcome: Outcome, noun: str, number: int
 ) -> None:
-    total = sum(row["counts"][outcome.value] for row in finished.results["rows"])
+    total = sum(getattr(row.counts, outcome.value) for row in finished.results.rows)
     cases = shown_cases(finished.lines, outcome, number) if total else []
     if cases:
         reporter.write_sep("=", f"{len(cases)} of {total:,} {noun} (--ocg-show-misses N shows more)")
@@ -100,10 +100,7 @@ def _print_cases(
 
 def _print_signatures(reporter: pytest.TerminalReporter, finished: Finished) -> None:
     signatures = {
-        name: score["signature"]
-        for row in finished.results["rows"]
-        for name, score in row["metrics"].items()
-        if score["signature"]
+        name: score.signature for row in finished.results.rows for name, score in row.metrics.items() if score.signature
     }
     for name, signature in signatures.items():
         reporter.write_line(f"{name}: {signature}")

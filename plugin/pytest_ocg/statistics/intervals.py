@@ -7,8 +7,7 @@ computed anew: what each set adds to it is weighted by how often the set was dra
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_ocg.statistics.resampling import (
@@ -28,12 +27,6 @@ from pytest_ocg.statistics.resampling import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-WITHOUT_INTERVAL: Mapping[str, str] = {
-    "distinct2_pooled": "its bigrams are counted over all sets together, so it is no mean over sets"
-}
-"""Why a metric that has a value has no interval, by metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,25 +70,3 @@ def _interval(table: SetTable, draws: NDArray[Any], confidence: float) -> Interv
     return Interval(
         value, found, standard_error(table.influences()), sets, unbounded_reason(sets) if found is None else ""
     )
-
-
-_UNKNOWN = "what each concept set adds to it is not known"
-
-
-def add_intervals(metrics: Mapping[str, dict[str, Any]], row_statistics: RowStatistics) -> None:
-    """Give each metric its 95 % interval over concept sets, as it stands in `results.json`.
-
-    `interval` has `low` and `high`, and the one-sided `floor` and `ceiling`; it is None where `interval_reason` says
-    why. `standard_error` is None for fewer than two sets; `sets` is how many have a value.
-    """
-    found = intervals(row_statistics)
-    for name, score in metrics.items():
-        interval = found.get(name) or Interval(None, None, None, 0, WITHOUT_INTERVAL.get(name, _UNKNOWN))
-        if score["value"] is None:
-            interval = Interval(None, None, None, 0, "the metric has no value")
-        score |= {
-            "interval": None if interval.bounds is None else asdict(interval.bounds),
-            "standard_error": interval.standard_error,
-            "sets": interval.sets,
-            "interval_reason": interval.reason or None,
-        }

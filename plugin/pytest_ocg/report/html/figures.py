@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_ocg.analysis.order_bias import OrderBias
 from pytest_ocg.analysis.paper_figures import ComposedLists, figure3, figure4
 from pytest_ocg.analysis.paper_tables import Spread, table2, table3
 from pytest_ocg.inputs.published import load_published
-from pytest_ocg.report.grids import TITLES, Grid, spread_grid, text_grid
+from pytest_ocg.metrics import catalogue
+from pytest_ocg.report.grids import Grid, spread_grid, text_grid
 from pytest_ocg.report.html.charts import Series, Words, draw_heat_map, draw_series
 from pytest_ocg.report.html.history import Point
 from pytest_ocg.report.markup import number
+from pytest_ocg.results.schema import Results
 
 Line = tuple[Sequence[str], Mapping[str, Spread], Mapping[str, Spread]]
 
@@ -37,16 +38,16 @@ class Figure:
     grid: Grid
 
 
-def pattern_figure(results: Mapping[str, Any]) -> Figure | None:
+def pattern_figure(results: Results) -> Figure | None:
     """Coverage by the part-of-speech pattern asked for, None without any."""
-    lines = table2(results["rows"], load_published(), shots=results["selection"]["shots"])
+    lines = table2(results.rows, load_published(), shots=results.selection.shots)
     spreads = [((line.pattern,), line.spreads, line.published) for line in lines]
     return _spread_figure("patterns", "By part-of-speech pattern asked for", ("pattern",), spreads)
 
 
-def template_figure(results: Mapping[str, Any]) -> Figure | None:
+def template_figure(results: Results) -> Figure | None:
     """Coverage by template and condition, None without any."""
-    lines = table3(results["rows"], load_published(), shots=results["selection"]["shots"])
+    lines = table3(results.rows, load_published(), shots=results.selection.shots)
     spreads = [((str(line.template), line.condition), line.spreads, line.published) for line in lines]
     return _spread_figure("templates", "By template", ("template", "condition"), spreads)
 
@@ -119,7 +120,7 @@ def history_figure(points: Sequence[Point], name: str) -> Figure:
     title = f"{points[0].model} {points[0].condition} {points[0].shots}-shot"
     shown = ("coverage_ordered", "coverage_unordered")
     values = {metric: [point.values.get(metric) for point in like] for metric in shown}
-    description = f"{TITLES[shown[0]]}, oldest run first: {_listed(values[shown[0]])} percent."
+    description = f"{catalogue.label_of(shown[0])}, oldest run first: {_listed(values[shown[0]])} percent."
     rows = [
         [
             point.started,
@@ -137,14 +138,20 @@ def history_figure(points: Sequence[Point], name: str) -> Figure:
             [Series("line", tone, values[metric]) for tone, metric in enumerate(shown, 1)],
             top=100,
         ),
-        [Mark("line", tone, TITLES[metric]) for tone, metric in enumerate(shown, 1)],
-        text_grid("Runs", ["run", "gate", *(TITLES[metric] for metric in (*shown, "ordered_rate")), "note"], rows, 2),
+        [Mark("line", tone, catalogue.label_of(metric)) for tone, metric in enumerate(shown, 1)],
+        text_grid(
+            "Runs",
+            ["run", "gate", *(catalogue.label_of(metric) for metric in (*shown, "ordered_rate")), "note"],
+            rows,
+            2,
+        ),
     )
 
 
 def _spread_figure(name: str, title: str, keys: Sequence[str], lines: Sequence[Line]) -> Figure | None:
     if not lines:
         return None
+    title_of_value = catalogue.label_of("coverage_ordered")
     ours = [spreads["coverage_ordered"] for _, spreads, _ in lines]
     paper = [published["coverage_ordered"].mean if published else None for _, _, published in lines]
     means = [spread.mean for spread in ours]
@@ -152,13 +159,18 @@ def _spread_figure(name: str, title: str, keys: Sequence[str], lines: Sequence[L
         Series("bar", 1, means, [spread.deviation for spread in ours]),
         Series("dot", 2, [spreads["coverage_unordered"].mean for _, spreads, _ in lines]),
     ]
-    legend = [Mark("bar", 1, TITLES["coverage_ordered"]), Mark("dot", 2, TITLES["coverage_unordered"])]
+    legend = [
+        Mark("bar", 1, title_of_value),
+        Mark("dot", 2, catalogue.label_of("coverage_unordered")),
+    ]
     if any(value is not None for value in paper):
         series.append(Series("diamond", 3, paper))
-        legend.append(Mark("diamond", 3, f"{TITLES['coverage_ordered']}, mean of the paper's models"))
+        legend.append(Mark("diamond", 3, f"{title_of_value}, mean of the paper's models"))
     labels = [" ".join(about) for about, _, _ in lines]
     told = ", ".join(f"{label} {number(mean)}" for label, mean in zip(labels, means, strict=True))
-    words = Words(name, title, f"{TITLES['coverage_ordered']} in percent: {told}.", " and ".join(keys), "percent")
+    words = Words(
+        name, title, f"{catalogue.label_of('coverage_ordered')} in percent: {told}.", " and ".join(keys), "percent"
+    )
     return Figure(title, draw_series(words, labels, series, top=100), legend, spread_grid(title, keys, lines))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from pytest_ocg.gate.judge import Status, Verdict
-from pytest_ocg.results.comparability import differing_keys, run_signature
+from pytest_ocg.results.schema import Results, Row
+from pytest_ocg.results.signature import differing_keys, run_signature
+from pytest_ocg.results.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,56 +23,35 @@ class Point:
     differs: tuple[str, ...]
 
 
-def recorded_verdicts(results: Mapping[str, Any]) -> tuple[Verdict, ...]:
-    """What the gate said when the run ended, without what was held against each row."""
-    return tuple(
-        Verdict(
-            verdict["model"],
-            Status(verdict["status"]),
-            tuple(verdict["reasons"]),
-            name=verdict.get("name", ""),
-            condition=verdict.get("condition"),
-            shots=verdict.get("shots"),
-        )
-        for verdict in results.get("gate", {}).get("verdicts", ())
-    )
-
-
-def gate_history(results: Mapping[str, Any], earlier: Iterable[Mapping[str, Any]]) -> tuple[tuple[Point, ...], ...]:
+def gate_history(results: Results, earlier: Iterable[Results]) -> tuple[tuple[Point, ...], ...]:
     """For each row of the run its points by time, itself among them; a row that was never run before has none."""
-    runs = sorted((*earlier, results), key=lambda run: str(run["run"]["started"]))
-    histories = (_points(results, row, runs) for row in results["rows"])
+    runs = sorted((*earlier, results), key=lambda run: str(run.run.started))
+    histories = (_points(results, row, runs) for row in results.rows)
     return tuple(points for points in histories if len(points) > 1)
 
 
-def _points(results: Mapping[str, Any], row: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> tuple[Point, ...]:
-    wanted, key = run_signature(results, row), _key(row)
+def _points(results: Results, row: Row, runs: Sequence[Results]) -> tuple[Point, ...]:
+    wanted = run_signature(results, row)
     return tuple(
         Point(
-            started=run["run"]["started"],
-            model=one["model"],
-            condition=one["condition"],
-            shots=one["shots"],
-            verdict=next((verdict for verdict in recorded_verdicts(run) if _is_on(verdict, one)), None),
-            values={name: score["value"] for name, score in one["metrics"].items()},
+            started=run.run.started,
+            model=one.model,
+            condition=one.condition,
+            shots=one.shots,
+            verdict=next((verdict for verdict in run.verdicts if _is_on(verdict, one)), None),
+            values=one.values(),
             differs=(
                 *differing_keys(run_signature(run, one), wanted),
-                *(() if run["selection"]["complete"] else ("cases",)),
+                *(() if run.selection.complete else ("cases",)),
             ),
         )
         for run in runs
-        for one in run["rows"]
-        if _key(one) == key
+        for one in run.rows
+        if one.name == row.name
     )
 
 
-def _is_on(verdict: Verdict, row: Mapping[str, Any]) -> bool:
+def _is_on(verdict: Verdict, row: Row) -> bool:
     return (
-        verdict.model == row["model"]
-        and verdict.condition in (None, row["condition"])
-        and verdict.shots in (None, row["shots"])
+        verdict.model == row.model and verdict.condition in (None, row.condition) and verdict.shots in (None, row.shots)
     )
-
-
-def _key(row: Mapping[str, Any]) -> tuple[str, str, int]:
-    return row["model"], row["condition"], row["shots"]

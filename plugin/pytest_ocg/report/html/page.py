@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ocg.analysis.order_bias import OrderBias, order_biases
 from pytest_ocg.analysis.paper_figures import composed_lists
 from pytest_ocg.errors import printable
-from pytest_ocg.gate.judge import Status, Verdict
 from pytest_ocg.report.grids import Grid, checks_grid, counts_grid, kept_grid, metrics_grid, preference_grid, text_grid
 from pytest_ocg.report.html.figures import (
     composed_figures,
@@ -20,7 +19,7 @@ from pytest_ocg.report.html.figures import (
     pattern_figure,
     template_figure,
 )
-from pytest_ocg.report.html.history import gate_history, recorded_verdicts
+from pytest_ocg.report.html.history import gate_history
 from pytest_ocg.report.html.replies import pack_replies, script_json
 from pytest_ocg.report.summary_table import (
     footnotes,
@@ -30,6 +29,9 @@ from pytest_ocg.report.summary_table import (
     truncation_notes,
     usage_line,
 )
+from pytest_ocg.results.schema import Results
+from pytest_ocg.results.verdicts import Status, Verdict
+from pytest_ocg.run.record import CaseRecord
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,9 +42,7 @@ _LONGEST_TEXT = 4_000
 _WORST_FIRST = (Status.FAILED, Status.NOT_EVALUATED, Status.PASSED)
 
 
-def render_html(
-    results: Mapping[str, Any], records: Iterable[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]] = ()
-) -> str:
+def render_html(results: Results, records: Iterable[CaseRecord], earlier: Sequence[Results] = ()) -> str:
     """The report on the content of `results.json` and `generations.jsonl`, the same for the same input.
 
     `earlier` are the results of runs before, for the history of the gate. Raises ExportError where charts cannot be
@@ -50,7 +50,7 @@ def render_html(
     """
     records = list(records)
     biases = order_biases(records)
-    composed = composed_lists(records, shots=results["selection"]["shots"])
+    composed = composed_lists(records, shots=results.selection.shots)
     histories = gate_history(results, earlier)
     style, script = _asset("report.css"), _asset("replies.js")
     page = _environment().get_template("report.html.j2")
@@ -58,17 +58,17 @@ def render_html(
         policy=_policy(style, script),
         style=style,
         script=script,
-        models=list(dict.fromkeys(row["model"] for row in results["rows"])),
+        models=list(results.models()),
         results=results,
         verdicts=_verdicts(results),
         metrics=metrics_grid(results),
         notes=[
-            *footnotes(results),
+            *footnotes(row.metrics for row in results.rows),
             *interval_footnotes(results),
             *truncation_notes(results),
-            *filter(None, map(usage_line, results["rows"])),
+            *filter(None, map(usage_line, results.rows)),
         ],
-        counts=counts_grid(results["rows"]),
+        counts=counts_grid(results.rows),
         histories=[history_figure(points, f"history{number}") for number, points in enumerate(histories)],
         spreads=[figure for figure in (pattern_figure(results), template_figure(results)) if figure],
         preferences=preference_grid(biases),
@@ -128,10 +128,9 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
 
 
-def _verdicts(results: Mapping[str, Any]) -> list[tuple[Verdict, Grid]]:
+def _verdicts(results: Results) -> list[tuple[Verdict, Grid]]:
     """What the gate said, the worst first, each with what was held."""
-    held = map(checks_grid, results.get("gate", {}).get("verdicts", ()))
-    told = zip(recorded_verdicts(results), held, strict=True)
+    told = [(verdict, checks_grid(verdict)) for verdict in results.verdicts]
     return sorted(told, key=lambda one: _WORST_FIRST.index(one[0].status))
 
 
@@ -142,26 +141,26 @@ def _kept(bias: OrderBias) -> list[Grid]:
     ]
 
 
-def _facts(results: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _facts(results: Results) -> Iterator[tuple[str, str]]:
     """What was run, when and with what, a name and a text each."""
-    run, dataset, selection = results["run"], results["dataset"], results["selection"]
+    run, dataset, selection = results.run, results.dataset, results.selection
     yield "Measured on", recipe_line(results)
-    for told in dict.fromkeys(filter(None, map(made_by_line, results["rows"]))):
+    for told in dict.fromkeys(filter(None, map(made_by_line, results.rows))):
         yield "Replies by", told
-    yield "Run", f"{run['started']}, {selection['run']:,} of {selection['planned']:,} cases"
-    if "command_line" in run:
-        yield "Command line", " ".join(["pytest", *map(str, run["command_line"])])
-    yield "Dataset", f"{dataset['name']}, {dataset['sets']:,} concept sets, sha256 {dataset['sha256']}"
-    yield "Templates", f"sha256 {results['templates_sha256']}"
-    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items() if version)
-    yield "Versions", f"Python {run['python']}, {versions}"
+    yield "Run", f"{run.started}, {selection.run:,} of {selection.planned:,} cases"
+    if run.command_line is not None:
+        yield "Command line", " ".join(["pytest", *run.command_line])
+    yield "Dataset", f"{dataset.name}, {dataset.sets:,} concept sets, sha256 {dataset.sha256}"
+    yield "Templates", f"sha256 {results.templates_sha256}"
+    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items() if version)
+    yield "Versions", f"Python {run.python}, {versions}"
 
 
-def _signatures(results: Mapping[str, Any]) -> Grid:
+def _signatures(results: Results) -> Grid:
     found = {
-        (name, str(score["signature"])): None
-        for row in results["rows"]
-        for name, score in row["metrics"].items()
-        if score.get("signature")
+        (name, str(score.signature)): None
+        for row in results.rows
+        for name, score in row.metrics.items()
+        if score.signature
     }
     return text_grid("Signatures", ["metric", "signature"], list(found), 2)

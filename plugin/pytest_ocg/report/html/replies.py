@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_ocg.run.judging.coverage import pack_positions
+from pytest_ocg.run.record import CaseRecord, ErrorRecord, ReplyRecord
 
 OUTCOMES = ("hit", "miss", "error")
 MAX_TEXT_BYTES = 3_500_000
@@ -24,7 +25,7 @@ class _Numbered:
         return self.things.setdefault(thing, len(self.things))
 
 
-def pack_replies(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def pack_replies(records: Iterable[CaseRecord]) -> dict[str, Any]:
     """The plain data of the reply browser.
 
     `texts` are the different replies, or for a case without one what went wrong; where they would be over
@@ -37,15 +38,19 @@ def pack_replies(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         name: [] for name in ("run", "template", "asked", "outcome", "text", "found", "break")
     }
     for record in records:
-        is_error = record["outcome"] == "error"
-        text = f"{record['error']}: {record['detail']}" if is_error else record["reply"]
-        concepts, order_break = tuple(record["concepts"]), record.get("order_break")
-        columns["run"].append(runs((record["model"], record["condition"], record["shots"])))
-        columns["template"].append(record["template"])
-        columns["asked"].append(asked((record["pattern"], concepts)))
-        columns["outcome"].append(OUTCOMES.index(record["outcome"]))
+        concepts, order_break, found = record.concepts, None, ""
+        if isinstance(record, ReplyRecord):
+            text, order_break = record.reply, record.order_break
+            found = pack_positions(_units(text, record.positions))
+        else:
+            assert isinstance(record, ErrorRecord)
+            text = f"{record.error}: {record.detail}"
+        columns["run"].append(runs((record.model, record.condition, record.shots)))
+        columns["template"].append(record.template)
+        columns["asked"].append(asked((record.pattern, concepts)))
+        columns["outcome"].append(OUTCOMES.index(record.outcome))
         columns["text"].append(texts(text))
-        columns["found"].append("" if is_error else pack_positions(_units(text, record["positions"])))
+        columns["found"].append(found)
         columns["break"].append(concepts.index(order_break) if order_break in concepts else -1)
     longest = _longest(texts.things)
     return {

@@ -1,0 +1,173 @@
+"""Every fact about every metric, once: whoever shows, limits or computes metrics asks here.
+
+A metric is added by its class and an entry in `METRICS`. Functions read that mapping when they are called.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+PER_CENT = (0.0, 100.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricFacts:
+    """What is known of a metric without computing it.
+
+    - `title` is its column's, of one or two lines.
+    - `needs` is what it is computed from: the verdicts that every run has, the replies, or a scoring model besides.
+    - `factory` is the `module:name` that makes it, None for what `metrics.order` computes. `is_kept`: the factory takes
+      the store of scores, since looking a set up is quicker than measuring it. `model_option` is the field of Options
+      that names the scoring model.
+    - `low` and `high` bound its value, in its own unit. `first_limit` is the bound that new thresholds give it, on the
+      side where it is worse, None where they give none; `limit_rank` orders them in the file. `tolerance` is how far a
+      run may be worse than the paper, in points beside the noise of its concept sets (thresholds/README.md).
+    - `margin_share`: a point of margin is this share of the value instead of one unit.
+    - `is_share_of_replies`: a reply that is missing could only have lowered it.
+    - `has_pattern_value`: results have it for each part-of-speech pattern. `has_pattern_limit`: from the cases of that
+      pattern alone; a diverse rate is that of whole sets.
+    - `without_interval` is why it has no interval over concept sets, empty where it has one.
+    - `is_published`: the paper's Table 1 has a column for it.
+    """
+
+    title: str
+    needs: Literal["verdicts", "replies", "model"]
+    factory: str | None = None
+    is_kept: bool = False
+    model_option: str | None = None
+    low: float = PER_CENT[0]
+    high: float = PER_CENT[1]
+    first_limit: Literal["min", "max"] | None = None
+    limit_rank: int = 9
+    tolerance: float | None = None
+    margin_share: float | None = None
+    is_share_of_replies: bool = False
+    has_pattern_value: bool = False
+    has_pattern_limit: bool = False
+    without_interval: str = ""
+    is_published: bool = True
+
+    @property
+    def label(self) -> str:
+        """The title on one line."""
+        return self.title.replace("\n", " ")
+
+
+METRICS: Mapping[str, MetricFacts] = MappingProxyType(
+    {
+        "coverage_unordered": MetricFacts(
+            title="coverage\nw/o order",
+            needs="verdicts",
+            first_limit="min",
+            limit_rank=4,
+            tolerance=2.0,
+            is_share_of_replies=True,
+            has_pattern_value=True,
+            has_pattern_limit=True,
+        ),
+        "coverage_ordered": MetricFacts(
+            title="coverage\nw/ order",
+            needs="verdicts",
+            first_limit="min",
+            limit_rank=1,
+            tolerance=2.0,
+            is_share_of_replies=True,
+            has_pattern_value=True,
+            has_pattern_limit=True,
+        ),
+        "ordered_rate": MetricFacts(
+            title="ordered\nrate",
+            needs="verdicts",
+            first_limit="min",
+            limit_rank=2,
+            tolerance=2.0,
+            has_pattern_value=True,
+            has_pattern_limit=True,
+        ),
+        "pbleu": MetricFacts(
+            title="pBLEU",
+            needs="replies",
+            factory="pytest_ocg.metrics.pbleu:PairwiseBleu",
+            is_kept=True,
+            first_limit="max",
+            limit_rank=5,
+            tolerance=2.0,
+        ),
+        "pbleurt": MetricFacts(
+            title="pBLEURT",
+            needs="model",
+            factory="pytest_ocg.metrics.pbleurt:open_pbleurt",
+            model_option="bleurt_model",
+            low=-100.0,  # BLEURT times 100 leaves 0 to 100 on either side
+            high=200.0,
+        ),
+        "distinct2": MetricFacts(
+            title="distinct",
+            needs="replies",
+            factory="pytest_ocg.metrics.diversity:Distinct",
+            is_share_of_replies=True,
+        ),
+        "distinct2_pooled": MetricFacts(
+            title="distinct\n(pooled)",
+            needs="replies",
+            factory="pytest_ocg.metrics.diversity:PooledDistinct",
+            without_interval="its bigrams are counted over all sets together, so it is no mean over sets",
+            is_published=False,
+        ),
+        "diverse_rate": MetricFacts(
+            title="diverse\nrate",
+            needs="replies",
+            factory="pytest_ocg.metrics.diversity:DiverseRate",
+            first_limit="min",
+            limit_rank=3,
+            tolerance=3.0,
+            is_share_of_replies=True,
+            has_pattern_value=True,
+        ),
+        "perplexity": MetricFacts(
+            title="perplexity",
+            needs="model",
+            factory="pytest_ocg.metrics.perplexity:open_perplexity",
+            model_option="perplexity_model",
+            high=math.inf,
+            margin_share=0.05,
+        ),
+    }
+)
+"""The shipped metrics by name, in the order of the paper's tables."""
+
+
+def needing(needs: Literal["verdicts", "replies", "model"]) -> tuple[str, ...]:
+    """The names of the metrics that are computed from this, in the order of the tables."""
+    return tuple(name for name, facts in METRICS.items() if facts.needs == needs)
+
+
+def label_of(name: str) -> str:
+    """The title of a metric on one line; a metric that a hook added is called by its name."""
+    return METRICS[name].label if name in METRICS else name
+
+
+def title_of(name: str) -> str:
+    """The title of a metric's column, of one or two lines; a metric that a hook added is called by its name."""
+    return METRICS[name].title if name in METRICS else name
+
+
+def published_metrics() -> tuple[str, ...]:
+    """The metrics that the paper's Table 1 has a column for, in its order."""
+    return tuple(name for name, facts in METRICS.items() if facts.is_published)
+
+
+def pattern_metrics() -> tuple[str, ...]:
+    """The metrics that results have for each part-of-speech pattern (Table 2) and template (Table 3)."""
+    return tuple(name for name, facts in METRICS.items() if facts.has_pattern_value)
+
+
+def first_limits() -> dict[str, Literal["min", "max"]]:
+    """The metrics that new thresholds limit, the most telling first, and on which side they are worse."""
+    limited = {name: facts for name, facts in METRICS.items() if facts.first_limit is not None}
+    ranked = sorted(limited.items(), key=lambda entry: entry[1].limit_rank)
+    return {name: facts.first_limit for name, facts in ranked if facts.first_limit is not None}
