@@ -112,24 +112,6 @@ def test_the_description_of_a_command_keeps_its_capitals(capsys):
     assert "Write the report on a run: HTML, Markdown, LaTeX, CSV or Parquet." in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        (["gate", "--json", "a", "t"], "'a'"),
-        (["gate", "a", "--json", "t"], "'a'"),
-        (["gate", "a", "--baseline", "b", "t", "--require"], "'a'"),
-        (["gate", "--json", "--", "-a"], "'-a'"),
-        (["thresholds", "write", "a", "--max-drop", "1", "t.toml"], "'a'"),
-        (["compare", "a", "--json", "b"], "'a'"),
-        (["merge", "a", "-o", "out", "b"], "'a'"),
-    ],
-)
-def test_positional_arguments_may_stand_behind_options(tmp_path, monkeypatch, capsys, arguments, name):
-    monkeypatch.chdir(tmp_path)
-    assert main(arguments) == cli.FAILED
-    assert capsys.readouterr().err.startswith(f"ocg: results {name} do not exist; ")
-
-
 @pytest.mark.parametrize("arguments", [[], ["nosuch"], ["cache", "--nosuch"], ["cache", "nosuch"]])
 def test_a_wrong_command_line_is_status_2_with_the_usage(capsys, arguments):
     with pytest.raises(SystemExit) as ended:
