@@ -32,7 +32,7 @@ COMMANDS = (
     Command("thresholds", "show what a model must hold, or write it from results", "pytest_ocg.cli.thresholds"),
     Command("compare", "hold the results of a run against those of another", "pytest_ocg.cli.compare"),
     Command("merge", "put the results of shards, or of several models, together", "pytest_ocg.cli.merge"),
-    Command("report", "write the report on a run: HTML, Markdown, LaTeX, CSV or Parquet", "pytest_ocg.cli.report"),
+    Command("report", "write the report on a run: HTML, Markdown or LaTeX", "pytest_ocg.cli.report"),
     Command("tables", "show the paper's tables and figures from the results of any runs", "pytest_ocg.cli.tables"),
     Command("export", "write the cases of a run as a table for other programs", "pytest_ocg.cli.export"),
     Command("models", "list the registered models", "pytest_ocg.cli.models"),
