@@ -23,7 +23,6 @@ HEAVY = {
     "pytest",
     "_pytest",
     "numpy",
-    "tabulate",
     "sacrebleu",
     "huggingface_hub",
     "accelerate",
@@ -31,6 +30,7 @@ HEAVY = {
     "gguf",
     "scipy",
     "jinja2",
+    "psutil",
 }
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes end otherwise there")
 NAMES = [command.name for command in COMMANDS]
