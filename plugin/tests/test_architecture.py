@@ -17,6 +17,7 @@ OWNERS = {
     "matplotlib": {"report/html/charts"},
     "openai": {"backends/openai/client"},
     "sacrebleu": {"metrics/pbleu"},
+    "psutil": {"run/cache/opening"},
     "pyarrow": {"inputs/concept_sources", "report/export"},
     "tabulate": {"report/summary_table"},
     "tomlkit": {"gate/renewal"},

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, TextIO
+from typing import TextIO
 
 from pytest_ocg.errors import OcgError
 
@@ -32,7 +32,7 @@ COMMANDS = (
     Command("thresholds", "show what a model must hold, or write it from results", "pytest_ocg.cli.thresholds"),
     Command("compare", "hold the results of a run against those of another", "pytest_ocg.cli.compare"),
     Command("merge", "put the results of shards, or of several models, together", "pytest_ocg.cli.merge"),
-    Command("report", "write the report on a run: HTML, Markdown, LaTeX, CSV or Parquet", "pytest_ocg.cli.report"),
+    Command("report", "write the report on a run: HTML, Markdown or LaTeX", "pytest_ocg.cli.report"),
     Command("tables", "show the paper's tables and figures from the results of any runs", "pytest_ocg.cli.tables"),
     Command("export", "write the cases of a run as a table for other programs", "pytest_ocg.cli.export"),
     Command("models", "list the registered models", "pytest_ocg.cli.models"),
@@ -54,22 +54,6 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-class _Parser(argparse.ArgumentParser):
-    """Takes positional arguments behind options too, but where there are subcommands, which argparse cannot mix so."""
-
-    _mixes = True
-
-    def add_subparsers(self, **given: Any) -> Any:
-        self._mixes = False
-        return super().add_subparsers(**given)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if not self._mixes or "--" in args:  # which mixing would lose, and with it the names that start with a hyphen
-            return super().parse_known_args(args, namespace)
-        self._mixes = False  # what mixes comes back here for options, and again for positional arguments
-        return self.parse_known_intermixed_args(args, namespace)
-
-
 def main(arguments: Sequence[str] | None = None, stream: TextIO | None = None) -> int:
     """The exit status: the subcommand's own, 2 for an error, 130 for Ctrl-C, 141 where the reader went away."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -88,7 +72,7 @@ def main(arguments: Sequence[str] | None = None, stream: TextIO | None = None) -
 
 
 def _run(given: Sequence[str], stream: TextIO) -> int:
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         prog="ocg",
         description="What there is to do around runs of Ordered CommonGen; a run is started by pytest --model NAME.",
     )

@@ -12,12 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_ocg.cli.layout import aligned, markdown_table, size_text
-from pytest_ocg.errors import CacheError, OptionError
+from pytest_ocg.errors import CacheError, OptionError, printable
+from pytest_ocg.report.summary_table import render_grid
 from pytest_ocg.run.cache.cache import FILE_NAME, Cache, ModelUsage, default_cache_directory
 
 _COLUMNS = ("model", "replies", "size", "ways made", "first", "last")
-_RIGHT = frozenset({"replies", "size", "ways made"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,9 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="DIR",
             help="folder of the reply cache; default: the user's cache folder",
         )
-        form = target.add_mutually_exclusive_group()
-        form.add_argument("--json", action="store_true", default=unset, help="write the result as JSON")
-        form.add_argument("--markdown", action="store_true", default=unset, help="write the table in Markdown")
+        target.add_argument("--json", action="store_true", default=unset, help="write the result as JSON")
     prune.add_argument("--model", metavar="NAME", help="only what this model replied")
     prune.add_argument("--before", metavar="YYYY-MM-DD", help="only what was stored before this day (UTC) began")
     prune.add_argument("--all", action="store_true", help="everything, analyses and scores included")
@@ -65,7 +62,7 @@ def _show(cache: Cache, arguments: argparse.Namespace, stream: TextIO) -> int:
         models = [asdict(model) for model in usage]
         _write(stream, {"path": str(cache.path), "size_bytes": size_bytes, "models": models})
         return 0
-    for line in _table(usage, arguments.markdown):
+    for line in _table(usage):
         _write(stream, line)
     total = sum(model.replies for model in usage)
     _write(stream, f"{total:,} replies by {len(usage)} models, {size_text(size_bytes)} on disk: {cache.path}")
@@ -77,7 +74,7 @@ def _prune(cache: Cache, arguments: argparse.Namespace, before: datetime | None,
     tell: Callable[[str], None] = _note if arguments.json else lambda line: _write(stream, line)
     doomed = cache.usage(arguments.model, before)
     replies = sum(model.replies for model in doomed)
-    for line in _table(doomed, arguments.markdown):
+    for line in _table(doomed):
         tell(line)
     if not replies and not arguments.all:
         deleted = 0
@@ -96,11 +93,11 @@ def _prune(cache: Cache, arguments: argparse.Namespace, before: datetime | None,
     return 0
 
 
-def _table(usage: Sequence[ModelUsage], is_markdown: bool) -> list[str]:
+def _table(usage: Sequence[ModelUsage]) -> list[str]:
     """The lines of the table and a blank one, none for no models."""
     rows = [
         [
-            model.model,
+            printable(model.model),
             f"{model.replies:,}",
             size_text(model.payload_bytes),
             str(model.provenances),
@@ -109,8 +106,17 @@ def _table(usage: Sequence[ModelUsage], is_markdown: bool) -> list[str]:
         ]
         for model in usage
     ]
-    render = markdown_table if is_markdown else aligned
-    return [*render(_COLUMNS, rows, _RIGHT), ""] if rows else []
+    return [*render_grid(_COLUMNS, rows, left=1), ""] if rows else []
+
+
+def size_text(size_bytes: int) -> str:
+    """A size in powers of 1000: `6.5 MB`."""
+    if size_bytes < 1000:
+        return f"{size_bytes} B"
+    size, units = size_bytes / 1000, ["kB", "MB", "GB", "TB"]
+    while size >= 999.95 and len(units) > 1:
+        size, units = size / 1000, units[1:]
+    return f"{size:.1f} {units[0]}"
 
 
 def _chosen_moment(arguments: argparse.Namespace) -> datetime | None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from pytest_ocg.cli.layout import markdown_table
 from pytest_ocg.errors import MergeError, shown
 from pytest_ocg.results.files import Run, load_run
 from pytest_ocg.results.merging import Merged, merge
@@ -34,9 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="where shards are missing, write what there is to the subfolder partial, which no gate takes for a run",
     )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write what was merged as one JSON object")
-    form.add_argument("--markdown", action="store_true", help="write what was merged as a Markdown table")
+    parser.add_argument("--json", action="store_true", help="write what was merged as one JSON object")
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
@@ -65,10 +62,7 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         }
         stream.write(json.dumps(plain, indent=2, allow_nan=False) + "\n")
     else:
-        lines = _told(merged, folder)
-        if arguments.markdown:
-            lines = markdown_table(("merged",), [[line] for line in lines])
-        stream.writelines(f"{line}\n" for line in lines)
+        stream.writelines(f"{line}\n" for line in _told(merged, folder))
     return status
 
 

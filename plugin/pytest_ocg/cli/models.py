@@ -8,8 +8,9 @@ import sys
 from dataclasses import asdict
 from typing import TextIO
 
-from pytest_ocg.cli.layout import aligned, markdown_table
+from pytest_ocg.errors import printable
 from pytest_ocg.inputs.models import ModelSpec, load_registry
+from pytest_ocg.report.summary_table import render_grid
 
 _COLUMNS = ("name", "source", "backend", "quantization", "note")
 
@@ -17,9 +18,7 @@ _COLUMNS = ("name", "source", "backend", "quantization", "note")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `run` reads."""
     parser.add_argument("search", nargs="?", default="", metavar="SEARCH", help="only models with this in a column")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write all that is known of each model, as JSON")
-    form.add_argument("--markdown", action="store_true", help="write a table in Markdown")
+    parser.add_argument("--json", action="store_true", help="write all that is known of each model, as JSON")
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
@@ -28,9 +27,8 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
     if arguments.json:
         stream.write(json.dumps([asdict(model) for model in models], indent=2) + "\n")
     elif models:
-        rows = [_row(model) for model in models]
-        render = markdown_table if arguments.markdown else aligned
-        stream.writelines(f"{line}\n" for line in render(_COLUMNS, rows))
+        rows = [[printable(cell) for cell in _row(model)] for model in models]
+        stream.writelines(f"{line}\n" for line in render_grid(_COLUMNS, rows, left=len(_COLUMNS)))
     if not models:
         sys.stderr.write(
             f"no registered model matches {arguments.search!r}; --model also takes a hub id, a local folder, "

@@ -11,7 +11,7 @@ import msgspec
 from pytest_ocg.errors import OptionError
 from pytest_ocg.gate.files import thresholds_for
 from pytest_ocg.gate.judge import judge
-from pytest_ocg.report.formats import FORMATS, require_report, write_report
+from pytest_ocg.report.formats import REPORT_SUFFIXES, require_report, write_report
 from pytest_ocg.report.latex import render_latex
 from pytest_ocg.report.markdown import render_markdown
 from pytest_ocg.results.files import load_results, load_run
@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "results", type=Path, metavar="RESULTS", help="results.json with generations.jsonl beside it, or their folder"
     )
     where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"a file that ends in {', '.join(FORMATS)}")
+    endings = ", ".join(REPORT_SUFFIXES)
+    where.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"a file that ends in {endings}")
     where.add_argument("--markdown", action="store_true", help="write Markdown for a pull request to the terminal")
     where.add_argument("--latex", action="store_true", help="write a LaTeX table to the terminal")
     parser.add_argument(
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
     """
     output: Path | None = arguments.output
     if output is not None:
-        require_report(output)
+        require_report(output, REPORT_SUFFIXES)
     if arguments.earlier and (output is None or output.suffix.lower() != ".html"):
         raise OptionError(
             f"--earlier {str(arguments.earlier[0])!r} is for the HTML report; write one with --output FILE.html"

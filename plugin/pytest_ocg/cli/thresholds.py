@@ -9,8 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_ocg.cli.layout import aligned, markdown_table
-from pytest_ocg.errors import OptionError
+from pytest_ocg.errors import OptionError, printable
 from pytest_ocg.gate.files import (
     baseline_rows,
     check_writable,
@@ -22,11 +21,12 @@ from pytest_ocg.gate.files import (
 from pytest_ocg.gate.published import write_published
 from pytest_ocg.gate.thresholds import MARGIN, Limit, Thresholds
 from pytest_ocg.inputs.files import resource
+from pytest_ocg.report.summary_table import render_grid
 from pytest_ocg.results.files import load_results
 from pytest_ocg.results.rows import run_rows
 
 _COLUMNS = ("selection", "cases", "metric", "min", "max", "max_drop", "max_rise", "baseline", "strict")
-_RIGHT = frozenset({"min", "max", "max_drop", "max_rise", "baseline"})
+_LONGEST_LINE = 2_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,9 +75,7 @@ def _action(actions: Any, name: str, summary: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(
         name, help=summary, description=f"{summary[0].upper()}{summary[1:]}."
     )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write one JSON object")
-    form.add_argument("--markdown", action="store_true", help="write Markdown")
+    parser.add_argument("--json", action="store_true", help="write one JSON object")
     return parser
 
 
@@ -112,13 +110,9 @@ def _show(arguments: argparse.Namespace, stream: TextIO) -> None:
         f"{thresholds.path}: {named}, {thresholds.origin}, max_error_share {thresholds.max_error_share}",
         *(f"{key}: {value}" for key, value in thresholds.signature.items()),
     ]
-    rows = list(_rows(thresholds))
-    if arguments.markdown:
-        lines = [*markdown_table(("thresholds",), [[fact] for fact in facts]), ""]
-        lines += markdown_table(_COLUMNS, rows, _RIGHT)
-    else:
-        lines = [*facts, "", *aligned(_COLUMNS, rows, _RIGHT)]
-    stream.writelines(f"{line}\n" for line in lines)
+    rows = [[printable(cell) for cell in row] for row in _rows(thresholds)]
+    lines = [printable(fact, _LONGEST_LINE) for fact in facts]
+    stream.writelines(f"{line}\n" for line in (*lines, "", *render_grid(_COLUMNS, rows, left=3)))
 
 
 def _rows(thresholds: Thresholds) -> Iterator[list[str]]:
@@ -169,7 +163,5 @@ def _tell(written: list[Path], arguments: argparse.Namespace, stream: TextIO) ->
     names = [str(path) for path in written]
     if arguments.json:
         stream.write(json.dumps({"schema": 1, "written": names}, indent=2) + "\n")
-    elif arguments.markdown:
-        stream.writelines(f"{line}\n" for line in markdown_table(("written",), [[name] for name in names]))
     else:
         stream.writelines(f"thresholds written: {name}\n" for name in names)

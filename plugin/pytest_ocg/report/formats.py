@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,11 +17,12 @@ Records = Sequence[CaseRecord]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What a suffix stands for: the library it needs, by its extra, and what renders the bytes of the file."""
+    """What renders a file of this suffix, the library it needs, by its extra, and the command that writes it later."""
 
     render: Callable[[Results, Records, Sequence[Results]], bytes]
     library: str = ""
     extra: str = ""
+    command: str = "ocg report"
 
 
 def _html(results: Results, records: Records, earlier: Sequence[Results]) -> bytes:
@@ -58,23 +59,27 @@ FORMATS: Mapping[str, Format] = {
     ".html": Format(_html, "matplotlib", "report"),
     ".md": Format(_markdown),
     ".tex": Format(_latex),
-    ".csv": Format(_csv),
-    ".parquet": Format(_parquet, "pyarrow", "parquet"),
+    ".csv": Format(_csv, command="ocg export"),
+    ".parquet": Format(_parquet, "pyarrow", "parquet", "ocg export"),
 }
 
 
-def format_of(path: Path) -> Format:
-    """The format that the name of the file ends in; raises OptionError naming those that there are."""
-    found = FORMATS.get(path.suffix.lower())
-    if found is None:
-        *others, last = FORMATS
-        raise OptionError(f"report {str(path)!r} does not end in {', '.join(others)} or {last}; rename it")
-    return found
+REPORT_SUFFIXES = tuple(suffix for suffix, form in FORMATS.items() if form.command == "ocg report")
 
 
-def require_report(path: Path) -> Path:
+def format_of(path: Path, suffixes: Collection[str] = FORMATS.keys()) -> Format:
+    """The format that the name of the file ends in; raises OptionError naming `suffixes` where it is none of them."""
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        *others, last = suffixes
+        way_out = f"use {FORMATS[suffix].command}" if suffix in FORMATS else "rename it"
+        raise OptionError(f"report {str(path)!r} does not end in {', '.join(others)} or {last}; {way_out}")
+    return FORMATS[suffix]
+
+
+def require_report(path: Path, suffixes: Collection[str] = FORMATS.keys()) -> Path:
     """The path, where a report can be written to it; raises OptionError naming what stands in the way."""
-    wanted = format_of(path)
+    wanted = format_of(path, suffixes)
     if wanted.library and find_spec(wanted.library) is None:
         raise OptionError(
             f"report {str(path)!r} needs {wanted.library}, which is not installed; "
@@ -92,12 +97,13 @@ def write_report(path: Path, results: Results, records: Records, earlier: Sequen
 
     Raises OptionError for a suffix that is not known and ExportError where the file cannot be written.
     """
-    content = format_of(path).render(results, records, earlier)
+    chosen = format_of(path)
+    content = chosen.render(results, records, earlier)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
     except OSError as error:
         raise ExportError(
             f"report {str(path)!r} cannot be written ({error.strerror}); name another file, or make it later with "
-            "ocg report"
+            f"{chosen.command}"
         ) from error

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_ocg.backends.base import Generation
 from pytest_ocg.cli import main
+from pytest_ocg.cli.cache import size_text
 from pytest_ocg.run.cache import cache as cache_module
 from pytest_ocg.run.cache.cache import FILE_NAME, Cache
 
@@ -49,7 +50,8 @@ def test_it_shows_what_is_there_by_model(folder):
     *table, blank, total = said.splitlines()
     assert status == 0
     assert table == [
-        "model      replies      size  ways made  first             last",
+        "model      replies      size  ways made             first              last",
+        "---------  -------  --------  ---------  ----------------  ----------------",
         "gemma2-9b        2     254 B          2  2026-11-01 09:30  2026-11-03 09:30",
         "gpt-4o       1,200  148.8 kB          1  2026-11-02 09:30  2026-11-02 09:30",
     ]
@@ -116,7 +118,7 @@ def test_a_damaged_cache_is_set_aside_and_said_beside_the_result(folder, capsys)
 def test_a_model_name_cannot_write_to_the_terminal(tmp_path):
     with Cache.open(tmp_path, pytest.fail) as cache:
         cache.add_replies([("k", Generation("x"))], model="a\x1b[31mb\nc", provenance={})
-    assert ocg("--cache", tmp_path)[1].splitlines()[1].startswith(r"a\x1b[31mb\nc  ")
+    assert ocg("--cache", tmp_path)[1].splitlines()[2].startswith(r"a\x1b[31mb c  ")
 
 
 @pytest.mark.parametrize(
@@ -206,9 +208,20 @@ def test_prune_says_the_result_as_json_wherever_the_options_stand(folder, capsys
     assert "gpt-4o" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["--markdown"], ["--markdown", "prune", "--model", "gpt-4o", "--yes"]])
-def test_the_table_can_be_had_in_markdown(folder, arguments):
-    status, said = ocg("--cache", folder, *arguments)
-    assert status == 0
-    assert "| model | replies | size | ways made | first | last |\n| :-- | --: | --: | --: | :-- | :-- |\n" in said
-    assert "| gpt-4o | 1,200 | 148.8 kB | 1 | 2026-11-02 09&#58;30 | 2026-11-02 09&#58;30 |\n" in said
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (1050, "1.1 kB"),
+        (999_949, "999.9 kB"),
+        (999_950, "1.0 MB"),
+        (6_469_356, "6.5 MB"),
+        (2_500_000_000, "2.5 GB"),
+        (3_000_000_000_000, "3.0 TB"),
+        (5 * 10**15, "5000.0 TB"),
+    ],
+)
+def test_a_size_is_read_at_a_glance(size_bytes, text):
+    assert size_text(size_bytes) == text

@@ -37,7 +37,7 @@ def test_markdown_and_latex_go_to_the_terminal(run):
     assert r"\begin{tabular}" in report(run / "results.json", "--latex")
 
 
-@pytest.mark.parametrize(("name", "start"), [("r.md", "## Ordered"), ("r.tex", "% "), ("r.csv", "id,model,")])
+@pytest.mark.parametrize(("name", "start"), [("r.md", "## Ordered"), ("r.tex", "% ")])
 def test_a_file_has_the_form_of_its_suffix(run, tmp_path, name, start):
     assert report(run, "-o", tmp_path / name) == ""
     assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
@@ -92,8 +92,10 @@ def test_thresholds_give_the_verdict_that_merged_results_do_not_hold(bench, tmp_
             "--thresholds 't.toml' is for a report that has a verdict; write one with --markdown or with --output to a "
             "file that ends in .html or .md",
         ),
-        (["-o", "r.csv", "--thresholds", "t.toml"], "--thresholds 't.toml' is for a report that has a verdict"),
-        (["-o", "r.pdf"], "report 'r.pdf' does not end in .html, .md, .tex, .csv or .parquet; rename it"),
+        (["-o", "r.tex", "--thresholds", "t.toml"], "--thresholds 't.toml' is for a report that has a verdict"),
+        (["-o", "r.pdf"], "report 'r.pdf' does not end in .html, .md or .tex; rename it"),
+        (["-o", "r.csv"], "report 'r.csv' does not end in .html, .md or .tex; use ocg export"),
+        (["-o", "R.PARQUET"], "report 'R.PARQUET' does not end in .html, .md or .tex; use ocg export"),
         (
             ["-o", "r.md", "--earlier", "x.json"],
             "--earlier 'x.json' is for the HTML report; write one with --output FILE.html",

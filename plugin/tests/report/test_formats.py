@@ -63,11 +63,12 @@ def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, name):
         require_report(tmp_path / name)
 
 
-def test_a_write_that_fails_names_the_file_and_the_way_out(tmp_path):
-    path = tmp_path / "r.md"
+@pytest.mark.parametrize(("name", "command"), [("r.md", "ocg report"), ("r.csv", "ocg export")])
+def test_a_write_that_fails_names_the_file_and_the_way_out(tmp_path, name, command):
+    path = tmp_path / name
     path.mkdir()
     with pytest.raises(ExportError) as caught:
         write_report(path, *whole_run())
     assert str(caught.value) == (
-        f"report {str(path)!r} cannot be written (Is a directory); name another file, or make it later with ocg report"
+        f"report {str(path)!r} cannot be written (Is a directory); name another file, or make it later with {command}"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -61,34 +60,22 @@ _NETWORK = frozenset(
         "fuse.sshfs",
     }
 )
-_MOUNTS = Path("/proc/self/mountinfo")
 
 
 def network_file_system(path: Path) -> str | None:
     """The kind of network file system that holds `path` (`nfs4`, `lustre`), or None where it is local or unknown."""
+    import psutil
+
     resolved = path.resolve()
     if str(resolved).startswith("\\\\"):
         return "smb"
     try:
-        mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+        partitions = psutil.disk_partitions(all=True)
     except OSError:
         return None
-    kind = mounted_kind(resolved, mounts)
+    kinds: dict[str, str] = {one.mountpoint: one.fstype for one in partitions}  # of two at one place the later is seen
+    kind = next((kinds[str(folder)] for folder in (resolved, *resolved.parents) if str(folder) in kinds), None)
     return kind if kind in _NETWORK else None
-
-
-def mounted_kind(path: Path, mountinfo: str) -> str | None:
-    """The file system type at `path` by the text of a `mountinfo` file: of the deepest mount, the last made there."""
-    kind, depth = None, 0
-    for line in mountinfo.splitlines():
-        before, separator, after = line.partition(" - ")
-        fields, tail = before.split(" "), after.split(" ")
-        if not separator or len(fields) < 5:
-            continue
-        point = Path(re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4]))
-        if len(point.parts) >= depth and path.is_relative_to(point):
-            kind, depth = tail[0], len(point.parts)
-    return kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ import shutil
 import sqlite3
 import warnings
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_ocg.backends.base import Generation
 from pytest_ocg.errors import CacheError
-from pytest_ocg.run.cache import opening as file_systems
 from pytest_ocg.run.cache import schema as cache_schema
 from pytest_ocg.run.cache.cache import FILE_NAME, Cache
 
@@ -174,8 +174,8 @@ def test_a_cache_put_together_again_by_hand_is_shared_like_any_other(path):
 
 @pytest.mark.parametrize("kind", ["nfs4", "lustre", "cifs"])
 def test_a_cache_on_a_network_file_system_is_refused_with_the_way_out(monkeypatch, tmp_path, kind):
-    (tmp_path / "mountinfo").write_text(f"27 1 254:0 / / rw - {kind} server rw\n")
-    monkeypatch.setattr(file_systems, "_MOUNTS", tmp_path / "mountinfo")
+    everything = SimpleNamespace(mountpoint=tmp_path.resolve().anchor, fstype=kind)
+    monkeypatch.setattr("psutil.disk_partitions", lambda **_: [everything])
     with pytest.raises(CacheError) as caught:
         Cache.open(tmp_path / "cache", pytest.fail)
     assert str(caught.value) == (
