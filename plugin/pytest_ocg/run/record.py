@@ -15,7 +15,7 @@ from pytest_ocg.run.judging.coverage import Coverage
 
 
 class Outcome(StrEnum):
-    """The verdict on one generation (SPEC section 3)."""
+    """The verdict on one generation (docs/definitions.md, Outcomes)."""
 
     HIT = "hit"
     MISS = "miss"
