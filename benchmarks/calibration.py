@@ -1,11 +1,11 @@
-"""Whether the gate's statistics keep their word, by simulation: alarms where nothing changed, and drops that are seen.
+"""Simulated error rates of the gate: false alarms where nothing changed, and drops that are detected.
 
-A concept set's hits are drawn from a logistic model with three standard deviations in log odds: sets differ in how hard
-they are (`hardness`), a run does better or worse on a set than other runs (`taste`), and on a set under a template
-(`WORDING`). A run hits half on average unless a drop is asked for. Taste is what makes the 144 replies to one set move
-together from run to run, and what a test that takes every case for itself knows nothing of.
+A concept set's hits are drawn from a logistic model with three standard deviations in log odds: sets are hard or easy
+(`hardness`), a run is better or worse on a set than other runs (`taste`), and on a set under a template (`WORDING`). A
+run hits half of the cases on average, unless a drop is simulated. Because of taste the 144 replies to one set change
+together from run to run. A test that treats all cases as independent ignores this.
 
-`python benchmarks/calibration_picture.py` draws the alarms at several drops for the docs.
+`python benchmarks/calibration_picture.py` draws the alarms at several drops for the documentation.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ WORLDS = {"alike": (1.0, 0.0), "usual": (1.0, 0.5), "whimsical": (0.5, 1.0)}
 
 @dataclass(frozen=True, slots=True)
 class Alarms:
-    """In percent of `runs`, how often each judge says that a run whose true drop is `drop` points is worse at all.
+    """In percent of `runs`, how often each judge reports that a run with a true drop of `drop` points is worse.
 
-    `paired` is the gate with a baseline's results, `number` the gate with a baseline's number, and `naive` a one-sided
-    z test over cases, taken as independent, at 5 %.
+    `paired` is the gate with the results of a baseline, `number` the gate with the number of a baseline, and `naive` a
+    one-sided z test at 5 % that treats cases as independent.
     """
 
     world: str
@@ -62,7 +62,7 @@ def statistics_of(hits: np.ndarray) -> RowStatistics:
 
 
 def alarms(world: str, drop: float, runs: int, *, sets: int = SETS) -> Alarms:
-    """The alarms in `runs` simulated pairs of runs, no drop at all being allowed; the same for the same arguments."""
+    """The alarms in `runs` simulated pairs of runs with no drop allowed; equal for equal arguments."""
     random = np.random.default_rng([runs, sets, round(10 * drop), [*WORLDS].index(world)])
     counts = dict.fromkeys(("paired", "number", "naive"), 0)
     for _ in range(runs):
@@ -78,7 +78,7 @@ def alarms(world: str, drop: float, runs: int, *, sets: int = SETS) -> Alarms:
 
 
 def held(sets: int, runs: int) -> float:
-    """In percent of `runs`, how often the 95 % interval over so many sets holds the 50 that is true."""
+    """In percent of `runs`, how often the 95 % interval over this number of sets contains the true value of 50."""
     random = np.random.default_rng([runs, sets])
     inside = 0
     for _ in range(runs):
@@ -88,12 +88,12 @@ def held(sets: int, runs: int) -> float:
 
 
 def tolerance(percent: float, runs: int) -> float:
-    """Two standard errors, in points, of a share that was simulated so often."""
+    """Two standard errors, in points, of a share from this number of simulated runs."""
     return 2 * (percent * (100 - percent) / runs) ** 0.5
 
 
 def measure(runs: int = 1000) -> list[Row]:
-    """Rows for false alarms in each world, for power at two points, and for what intervals hold."""
+    """Rows for false alarms in each world, for power at two points, and for the coverage of intervals."""
     most = round(5 + tolerance(5, runs), 1)
     rows = []
     for world in WORLDS:
@@ -106,7 +106,7 @@ def measure(runs: int = 1000) -> list[Row]:
     found = alarms("usual", 2.0, runs // 3)
     rows.append(
         Row(
-            "a drop of 2 points seen in %, paired, 192 sets",
+            "a drop of 2 points detected in %, paired, 192 sets",
             f"usual; {found.number:.0f} with a number as baseline",
             found.paired,
             at_least=40,
@@ -114,5 +114,7 @@ def measure(runs: int = 1000) -> list[Row]:
     )
     for sets in (6, 12, 24, SETS):
         least = round(92 - tolerance(92, runs // 2), 1)
-        rows.append(Row(f"95 % intervals over {sets} sets that hold the truth, in %", "", held(sets, runs // 2), least))
+        rows.append(
+            Row(f"95 % intervals over {sets} sets that contain the true value, in %", "", held(sets, runs // 2), least)
+        )
     return rows

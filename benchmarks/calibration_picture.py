@@ -1,6 +1,6 @@
-"""Draws docs/calibration.svg, how often each judge sees a drop of so many points, with its numbers beside it as JSON.
+"""Draw docs/calibration.svg: how often each judge detects a drop, by its points. The numbers go to calibration.json.
 
-Run by hand, `python benchmarks/calibration_picture.py`, when the statistics have changed.
+Run `python benchmarks/calibration_picture.py` by hand when the statistics have changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEFT, TOP, WIDTH, HEIGHT = 60, 30, 420, 260
 
 
 def render_picture(found: Sequence[Alarms]) -> str:
-    """The alarms against the true drop as SVG, a line a judge, and the 5 % that are allowed at no drop."""
+    """The alarms by true drop as SVG, with a line for each judge, and the 5 % that are allowed at no drop."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 230}" height="{TOP + HEIGHT + 60}" '
         'font-family="sans-serif" font-size="13">',

@@ -1,4 +1,4 @@
-"""Generation end to end, from cases to judged and stored records, against bare loops over `model.generate`."""
+"""Generation from cases to judged and stored records, compared with plain loops over `model.generate`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SINGLE_PROMPTS = 12
 
 
 def measure(templates: tuple[int, ...] = (0,), sets: int = 4) -> list[Row]:
-    """Rows against a bare loop at its best batch size and against one call per test, on the same prompts."""
+    """Rows for a bare loop at its best batch size and for one call per test, on the same prompts."""
     plan = _plan(templates, sets)
     backend = HuggingFaceBackend(plan.specs[MODEL], plan.settings(MODEL))
     prompts = [plan.prompt(case) for case in plan.cases]

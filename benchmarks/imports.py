@@ -1,4 +1,4 @@
-"""What the plugin costs a session that does not use it, and how soon `ocg` has started."""
+"""The cost of the plugin in a session that does not use it, and the start of `ocg`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ print(spent * 1e3, ",".join(heavy) or "none")
 
 
 def measure() -> list[Row]:
-    """Milliseconds for importing the plugin after pytest, and seconds for `ocg models`; each the best of five."""
+    """Rows for the import of the plugin after pytest and for `ocg models`; each is the best of five."""
     outputs = [
         subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True).stdout.split()
         for _ in range(5)

@@ -1,4 +1,4 @@
-"""Lemmatising replies in a batch against `nlp(text)` one by one."""
+"""Lemmatising replies in a batch, compared with `nlp(text)` one by one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ocg.run.judging.words import Analyser
 
 
 def measure(texts: int = 1_500) -> list[Row]:
-    """One row; both sides have loaded their model before the clock starts."""
+    """One row; both sides load their model before the measurement."""
     import spacy
 
     words = [[concept.lemma for concept in entry.concepts] for entry in load_dataset("everyday").sets]

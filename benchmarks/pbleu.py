@@ -1,7 +1,7 @@
-"""pBLEU of a full run against looping `sacrebleu.sentence_bleu`, alternating in one run, in CPU seconds.
+"""pBLEU of a full run, compared with a loop over `sacrebleu.sentence_bleu`, in CPU seconds.
 
-The loop is timed on a sample of the sets (its full run takes minutes), ours on all of them; the ratio is of the best
-time a pair. Every sampled set is compared as well.
+The two sides alternate in one run. The loop is measured on a sample of the sets, because all of them take minutes; ours
+on all sets. The ratio is of the best time for a pair. The scores of every sampled set are compared too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENDINGS = ("in front of a small crowd.", "with a smile.", "near the old bridge."
 
 
 def replies_like_a_models(sets: int, seed: int = 0) -> dict[SetKey, list[str]]:
-    """24 similar replies of about 10 to 20 words for each set, three of them said before."""
+    """24 similar replies of about 10 to 20 words for each set, three of them repeated."""
     rng = random.Random(seed)
     made = {}
     for number in range(sets):

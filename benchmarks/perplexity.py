@@ -1,10 +1,10 @@
-"""Perplexity of a run's replies under SmolLM2-135M against lmppl's way of batching, in one process, on one thread.
+"""Perplexity of a run's replies under SmolLM2-135M, compared with lmppl's batching, in one process on one thread.
 
     python benchmarks/perplexity.py [--sets 192]
 
-A set is 24 replies; all 192, as many as one template of the benchmark has, take an hour. lmppl does not load under this
-transformers, so its loop is written out here: batches as the replies come, padded, each reply as often as it came; it
-gets the batch size it is fastest at. Seconds are of the processor, which other programs on the machine change little.
+A set has 24 replies. All 192 sets, the replies to one template, take an hour. lmppl does not load under transformers 5,
+so its loop is repeated here: padded batches in the order of the replies, with repeated replies scored again. The loop
+gets its fastest batch size. Times are CPU seconds, because other programs change them only a little.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ ENDINGS = (".", "with a smile.", "near the old bridge.", "in front of a small cr
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The processor seconds of a part, how much memory it held on top of the model, and the mean it found."""
+    """The CPU seconds of a part, its memory in addition to the model, and the mean that it found."""
 
     seconds: float
     megabytes: float
@@ -56,7 +56,7 @@ class Part:
 
 
 def replies_of(sets: int) -> dict[tuple[int, str], list[str]]:
-    """24 replies of 8 to 25 words to each of so many concept sets, two of them said before."""
+    """24 replies of 8 to 25 words to each of `sets` concept sets, two of them repeated."""
     rng = random.Random(0)
     replies = {}
     for entry in sample_sets(load_dataset("everyday").sets, sets, 0):
@@ -72,7 +72,7 @@ def replies_of(sets: int) -> dict[tuple[int, str], list[str]]:
 
 
 def measure(sets: int = 4) -> list[Row]:
-    """Rows for the time and the memory on top of the model, both against the loop."""
+    """Rows for the time and the memory in addition to the model, both compared with the loop."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -99,7 +99,7 @@ def _measure(replies: dict[tuple[int, str], list[str]]) -> list[Row]:
             at_least=RATIO_TO_REACH,
         ),
         Row(
-            "its memory on top of the model, in MB",
+            "its memory in addition to the model, in MB",
             "lmppl's batching: " + ", ".join(f"{loops[size].megabytes:.0f} in batches of {size}" for size in loops),
             ours.megabytes,
             at_most=400,
@@ -117,9 +117,9 @@ def _load() -> LoadedModel:
 
 def _timed(run: Callable[[], float]) -> Part:
     free_memory()
-    ctypes.CDLL(None).malloc_trim(0)  # what the part before left in the heap is no part of this one
+    ctypes.CDLL(None).malloc_trim(0)  # memory that the part before left in the heap does not count
     before = _resident("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the highest memory so far
+    Path("/proc/self/clear_refs").write_text("5")  # resets the highest memory so far
     started = time.process_time()
     mean = run()
     return Part(time.process_time() - started, _resident("VmHWM") - before, mean)
@@ -163,7 +163,7 @@ def _looped(loaded: LoadedModel, texts: Sequence[str], size: int) -> float:
 
 
 def main() -> int:
-    """Print the rows; 0 where all limits hold."""
+    """Print the rows; the number of limits that do not hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", type=int, default=192, help="concept sets, of 24 replies each")
     rows = measure(parser.parse_args().sets)

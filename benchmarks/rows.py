@@ -1,4 +1,4 @@
-"""One line of a benchmark's outcome."""
+"""One line of the result of a benchmark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was compared, what was seen, the ratio, and the limit it must keep."""
+    """What was compared, details of the measurement, the measured value, and its limit."""
 
     what: str
     seen: str
@@ -17,7 +17,7 @@ class Row:
 
     @property
     def holds(self) -> bool:
-        """Whether the limit is kept."""
+        """Whether the value is within its limit."""
         return (self.at_least is None or self.value >= self.at_least) and (
             self.at_most is None or self.value <= self.at_most
         )

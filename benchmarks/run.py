@@ -1,4 +1,4 @@
-"""Runs the benchmarks named, or all: `python benchmarks/run.py [imports] [lemmas] [sessions] [generation] ...`."""
+"""Run the named benchmarks, or all: `python benchmarks/run.py [imports] [lemmas] [sessions] [generation] ...`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ NAMES = ("imports", "lemmas", "pbleu", "sessions", "generation", "perplexity", "
 
 
 def main(chosen: list[str]) -> int:
-    """Print a line per row as it is measured; the exit status is the number of limits not kept."""
+    """Print each row when it is measured; the exit status is the number of limits that do not hold."""
     unknown = [name for name in chosen if name not in NAMES]
     if unknown:
-        print(f"unknown benchmark {unknown[0]!r}; there are {', '.join(NAMES)}", file=sys.stderr)
+        print(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(NAMES)}", file=sys.stderr)
         return 2
     print("      measured         limit  what")
     broken = 0

@@ -1,7 +1,7 @@
-"""How wall time shrinks with workers and shards, where a model is nothing but time to wait: sleeps, not CPU work.
+"""Wall time by number of workers and shards, with a model that only sleeps.
 
-The replies were judged before, by a run of another version of the script, so that no worker loads spaCy: on a machine
-of few cores that, times eight, is all one would see.
+A run of another version of the script judges the replies before, so that no worker loads spaCy. On a machine with few
+cores the start of spaCy in eight workers would hide everything else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def pytest_ocg_make_backend(spec, settings):
 
 
 def run(folder: Path, name: str, *parts: tuple[str, ...], seconds_a_batch: float = SECONDS_A_BATCH) -> float:
-    """Seconds until the last of some sessions, started together, has ended; each with options of its own."""
+    """Seconds until the last of several sessions ends; they start together, and each has its own options."""
     (folder / "conftest.py").write_text(MODEL.format(version=name, cases=BATCH_CASES, seconds=seconds_a_batch))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     started = time.perf_counter()
@@ -54,7 +54,7 @@ def run(folder: Path, name: str, *parts: tuple[str, ...], seconds_a_batch: float
 
 
 def measure() -> list[Row]:
-    """Efficiency (the time of one worker over workers times their time), start-up of every process included."""
+    """Rows for efficiency: the time of one worker over workers times their time, with the start of every process."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pytest.ini").write_text("[pytest]\n")

@@ -1,4 +1,4 @@
-"""Whole pytest sessions: a warm run of the full benchmark against plain pytest, and how time grows with cases."""
+"""Whole pytest sessions: a warm run of the full benchmark compared with plain pytest, and the time per case."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from pathlib import Path
 from rows import Row
 
 FULL = 27_648
-NOT_USUAL = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")  # some containers set them; both sides would start slower
+NOT_USUAL = (
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONUNBUFFERED",
+)  # some containers set these, and both sides would start more slowly
 PLAIN = "import pytest\n\n\n@pytest.mark.parametrize('number', range({cases}))\ndef test_plain(number):\n    pass\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """How long a session took and how much memory it held at most."""
+    """The time of a session and its highest memory."""
 
     seconds: float
     peak_megabytes: float
 
 
 def run(folder: Path, *arguments: str) -> Session:
-    """Run pytest in the folder; its exit status may say that tests missed."""
+    """Run pytest in the folder; exit status 1, for misses, is accepted."""
     environment = {name: value for name, value in os.environ.items() if name not in NOT_USUAL}
     started = time.perf_counter()
     process = subprocess.Popen(
@@ -44,7 +47,7 @@ def run(folder: Path, *arguments: str) -> Session:
 
 
 def ours(sets: int, condition: str = "ordered") -> list[str]:
-    """Arguments of a scripted run of `sets` sets of which one case in four hits."""
+    """Arguments of a scripted run over `sets` concept sets; one case in four hits."""
     return [
         *("--pyargs", "ocg_tests", "--model", "scripted:quarter", "--ocg-concepts", "everyday"),
         *("--ocg-sets", str(sets), "--ocg-condition", condition, "--ocg-cache", "cache"),

@@ -4,7 +4,7 @@ Copy this file and change the test to ask something else of the same replies: `o
 `ocg_generation` what came back, judged.
 """
 
-from pytest_ocg.run.record import Record
+from pytest_ocg import Record
 
 
 def test_generation(ocg_generation: Record) -> None:

@@ -1,9 +1,9 @@
-"""Make the reference that BLEURT is held against: a tiny random checkpoint, and what bleurt-pytorch says of it.
+"""Make the reference for BLEURT: a tiny random checkpoint, and the scores that bleurt-pytorch computes with it.
 
     scripts/parity_bleurt.py [FOLDER]    by default plugin/tests/golden/bleurt
 
-It runs where bleurt-pytorch and transformers 4 are installed, and writes the same bytes every time: weights come from
-Python's own generator, the tokenizer is trained on one thread, and scores are computed in float64 and rounded.
+It needs bleurt-pytorch and transformers 4, and always writes the same bytes: weights come from Python's own random
+generator, the tokenizer is trained on one thread, and scores are computed in float64 and rounded.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def main() -> None:
     (folder / "spm.model").write_bytes(trained_tokenizer())
     save_checkpoint(folder)
     pairs = list(scored_pairs(folder))
-    # a line a text and a pair, so that a difference can be read
+    # one line for each text and each pair, so that a diff is readable
     lists = {"texts": TEXTS, "pairs": pairs}
     parts = [f'"{name}": [\n{",".join(map(_line, items))}]' for name, items in lists.items()]
     text = f'{{"made_with": {json.dumps(versions())},\n{",".join(parts)}}}\n'
@@ -80,7 +80,7 @@ def _line(item: object) -> str:
 
 
 def sentences() -> list[str]:
-    """What the tokenizer learns from."""
+    """The texts that the tokenizer is trained on."""
     return [
         f"{subject} {verb} {thing} {place}"
         for subject in SUBJECTS
@@ -91,7 +91,7 @@ def sentences() -> list[str]:
 
 
 def trained_tokenizer() -> bytes:
-    """A small sentencepiece model with BERT's special tokens, made on one thread; no path goes into it."""
+    """A small sentencepiece model with BERT's special tokens, made on one thread; it contains no path."""
     sentencepiece: Any = importlib.import_module("sentencepiece")
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -115,7 +115,7 @@ def trained_tokenizer() -> bytes:
 
 
 def save_checkpoint(folder: Path) -> None:
-    """A BLEURT-20 in small, of random weights large enough for every token, position and segment to count."""
+    """A small BLEURT-20 with random weights, large enough that every token, position and segment changes the score."""
     torch: Any = importlib.import_module("torch")
     bleurt: Any = importlib.import_module("bleurt_pytorch")
     config = bleurt.BleurtConfig(
@@ -143,7 +143,7 @@ def save_checkpoint(folder: Path) -> None:
 
 
 def scored_pairs(folder: Path) -> Iterator[dict[str, Any]]:
-    """For each pair the tokens bleurt-pytorch makes of it, and its score without padding, in float64."""
+    """For each pair its tokens by bleurt-pytorch, and its score without padding, in float64."""
     torch: Any = importlib.import_module("torch")
     bleurt: Any = importlib.import_module("bleurt_pytorch")
     importlib.import_module("transformers").logging.set_verbosity_error()
@@ -165,7 +165,7 @@ def scored_pairs(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def versions() -> dict[str, str]:
-    """What the reference was made with."""
+    """The versions of the packages that made the reference."""
     metadata = importlib.import_module("importlib.metadata")
     return {package: metadata.version(package).partition("+")[0] for package in PACKAGES}
 

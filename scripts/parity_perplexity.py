@@ -1,10 +1,10 @@
-"""Make the reference that perplexity is held against: two tiny random models, and what lmppl says of texts under them.
+"""Make the reference for perplexity: two tiny random models, and the perplexities that lmppl computes with them.
 
     scripts/parity_perplexity.py [FOLDER]    by default plugin/tests/golden/perplexity
 
-It runs where lmppl and transformers 4 are installed, and writes the same bytes every time: weights come from Python's
-own generator, tokenizers are trained on one thread. `gpt2` is like GPT-2: no start token, no pad token (lmppl adds
-one); its output layer is wider than its tokenizer. `llama` starts each text with a token, and pads with its end token.
+It needs lmppl and transformers 4, and always writes the same bytes: weights come from Python's own random generator,
+tokenizers are trained on one thread. `gpt2` is like GPT-2: no start token, no pad token (lmppl adds one), and an output
+layer wider than its tokenizer. `llama` starts each text with a token and pads with its end token.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERBS = ("catches", "throws", "carries", "paints", "washes")
 OBJECTS = ("the frisbee", "a red kite", "two apples", "an umbrella", "the garden gate")
 PLACES = ("in the park.", "near the harbour, at dawn.", "while it rains.")
 
-# a text is a part and how often it is repeated
+# a text is a part and its number of repetitions
 TEXTS = (
     ("", 1),
     ("D", 1),
@@ -57,7 +57,7 @@ TEXTS = (
 
 
 def main() -> None:
-    """Write a folder a model, and `expected.json`."""
+    """Write one folder for each model, and `expected.json`."""
     parser = argparse.ArgumentParser(description="Make the perplexity reference of the tests.")
     parser.add_argument("folder", nargs="?", type=Path, default=GOLDEN)
     folder: Path = parser.parse_args().folder
@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def make_gpt2(folder: Path) -> None:
-    """A GPT-2 in small, without a pad token."""
+    """A small GPT-2 without a pad token."""
     library: Any = importlib.import_module("transformers")
     tokenizer = trained_tokenizer(["<|endoftext|>"])
     save_tokenizer(folder, tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
@@ -88,7 +88,7 @@ def make_gpt2(folder: Path) -> None:
 
 
 def make_llama(folder: Path) -> None:
-    """A Llama in small, with a start token, and the end token for padding."""
+    """A small Llama with a start token, and with the end token for padding."""
     library: Any = importlib.import_module("transformers")
     processors: Any = importlib.import_module("tokenizers.processors")
     tokenizer = trained_tokenizer(["<s>", "</s>"])
@@ -118,7 +118,7 @@ def trained_tokenizer(special_tokens: list[str]) -> Any:
 
 
 def save_tokenizer(folder: Path, tokenizer: Any, **special_tokens: str) -> None:
-    """Write it as transformers reads it."""
+    """Write the tokenizer in the format of transformers."""
     library: Any = importlib.import_module("transformers")
     whole = library.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, model_max_length=CONTEXT_TOKENS, padding_side="right", **special_tokens
@@ -127,7 +127,7 @@ def save_tokenizer(folder: Path, tokenizer: Any, **special_tokens: str) -> None:
 
 
 def save_model(folder: Path, model: Any) -> None:
-    """Write it with random weights, large enough for every token and position to count."""
+    """Write the model with random weights, large enough that every token and position changes the result."""
     torch: Any = importlib.import_module("torch")
     generator = random.Random(SEED)
     with torch.no_grad():
@@ -141,9 +141,9 @@ def save_model(folder: Path, model: Any) -> None:
 
 
 def reference(folder: Path, batch_size: int) -> list[float | None]:
-    """lmppl's perplexity of each text; None where it has none, as for texts that it cannot be given alone."""
+    """lmppl's perplexity of each text; None if it has none, or if lmppl cannot score the text alone."""
     module: Any = importlib.import_module("lmppl.ppl_recurrent_lm")
-    module.internet_connection = lambda: False  # lmppl asks a search engine's page whether there is a network
+    module.internet_connection = lambda: False  # lmppl opens the page of a search engine to see if there is a network
     scorer = module.LM(str(folder), trust_remote_code=False, num_gpus=0)
     texts = [part * times for part, times in TEXTS]
     places = [
@@ -156,7 +156,7 @@ def reference(folder: Path, batch_size: int) -> list[float | None]:
 
 
 def versions() -> dict[str, str]:
-    """What the reference was made with."""
+    """The versions of the packages that made the reference."""
     metadata = importlib.import_module("importlib.metadata")
     return {package: metadata.version(package).partition("+")[0] for package in PACKAGES}
 

@@ -52,6 +52,7 @@ def test_the_wheel_carries_code_data_and_benchmark_and_no_tests_of_its_own(wheel
     names = set(zipfile.ZipFile(wheel).namelist())
     for needed in (
         "pytest_ocg/plugin.py",
+        "pytest_ocg/py.typed",
         "pytest_ocg/fixtures/concepts/everyday.jsonl",
         "pytest_ocg/fixtures/templates.toml",
         "pytest_ocg/fixtures/models.toml",

@@ -17,7 +17,7 @@ BACKEND_METHODS = ("identity", "preferred_batch_size", "generate", "provenance",
 
 
 class ErrorKind(StrEnum):
-    """Why there is no reply to judge (SPEC section 3, `error`)."""
+    """Why there is no reply to judge (docs/definitions.md, Outcomes)."""
 
     EMPTY = "empty"
     FILTERED = "filtered"
@@ -50,7 +50,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class GenerationSettings:
-    """How replies are to be made. Decoding is always greedy (SPEC section 2); the cap is in new tokens.
+    """How replies are to be made. Decoding is always greedy (docs/definitions.md, Decoding); the cap is in new tokens.
 
     `batch_size` None lets the backend choose for its device. `dtype` and `device` are `auto` or what torch calls them.
     `concurrency` is the number of requests a backend that asks a server keeps in flight.
@@ -162,7 +162,9 @@ def answer_of(
     answer: tuple[str, str] | None = None,
     is_open: bool = False,
 ) -> str | None:
-    """The part of a reply that is its answer, None for a reply that never leaves its reasoning (SPEC section 2).
+    """The part of a reply that is its answer, None for a reply that never leaves its reasoning.
+
+    Defined in docs/definitions.md, Decoding.
 
     All up to the last closing tag is reasoning, whether or not it was opened. `is_open` says that the prompt opened the
     block. Without `reasoning` tags the common `<think>` counts, but only where the reply begins with it or the prompt

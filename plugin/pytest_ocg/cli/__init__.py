@@ -44,10 +44,10 @@ class _Version(argparse.Action):
     """Prints the installed version, looked up only when asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import PackageNotFoundError, version
+        from importlib.metadata import PackageNotFoundError
 
         try:
-            found = version("pytest-ordered-commongen")
+            from pytest_ocg import __version__ as found
         except PackageNotFoundError:
             found = "from a source tree"
         sys.stdout.write(f"ocg {found}\n")

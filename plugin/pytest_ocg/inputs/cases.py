@@ -38,7 +38,7 @@ class Case:
 
     @cached_property
     def pattern(self) -> str:
-        """The part-of-speech tags in the order asked for (SPEC section 1): `VNNV`."""
+        """The part-of-speech tags in the order asked for (docs/definitions.md, The task): `VNNV`."""
         return "".join(concept.tag for concept in self.concepts)
 
 

@@ -47,9 +47,9 @@ class ModelSpec:
 
     `backend` is `huggingface`, `openai`, or the name of another way to get replies. `source` is a hub id, a local
     folder, a `.gguf` file or a hosted model's name. `published_as` is its row name in the paper's tables. `reasoning`
-    is the pair of tags around a reasoning block (SPEC section 2). `answer` is the pair of tags around the answer, where
-    the model marks it. `max_new_tokens` overrides the default cap. `key_variable` is the environment variable of the
-    key, None for the backend's own.
+    is the pair of tags around a reasoning block (docs/definitions.md, Decoding). `answer` is the pair of tags around
+    the answer, where the model marks it. `max_new_tokens` overrides the default cap. `key_variable` is the environment
+    variable of the key, None for the backend's own.
     """
 
     name: str

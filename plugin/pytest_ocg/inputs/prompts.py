@@ -1,4 +1,7 @@
-"""Prompts: the instruction templates, and the turns they become for one list of concepts (SPEC section 2)."""
+"""Prompts: the instruction templates, and the turns they become for one list of concepts.
+
+Defined in docs/definitions.md, Prompts.
+"""
 
 from __future__ import annotations
 

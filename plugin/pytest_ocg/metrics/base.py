@@ -105,7 +105,10 @@ def average(values: Sequence[float]) -> float | None:
 
 
 def average_over_templates(statistics: Statistics) -> float | None:
-    """The mean of the templates' own averages, over the templates that have values (SPEC section 4); None if none."""
+    """The mean of the templates' own averages, over the templates that have values; None if none.
+
+    Defined in docs/definitions.md, Metrics.
+    """
     return average(list(template_averages(statistics).values()))
 
 

@@ -1,4 +1,7 @@
-"""How much replies differ within themselves and from each other: distinct-n and diverse rate (SPEC section 4)."""
+"""How much replies differ within themselves and from each other: distinct-n and diverse rate.
+
+Defined in docs/definitions.md, Metrics.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage without and with order, and the ordered rate, from counts of verdicts (SPEC section 4)."""
+"""Coverage without and with order, and the ordered rate, from counts of verdicts (docs/definitions.md, Metrics)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""pBLEU: how alike the replies to one concept set are, as sentence BLEU over all ordered pairs (SPEC section 4).
+"""pBLEU: how alike the replies to one concept set are, as sentence BLEU over all ordered pairs.
+
+Defined in docs/definitions.md, pBLEU.
 
 Equal to calling `sacrebleu.sentence_bleu(hypothesis, [reference])` on each pair, without doing the work of a pair
 twice: words are tokenised once by sacrebleu's own tokenizer, equal replies are one row with a weight, the matches of a

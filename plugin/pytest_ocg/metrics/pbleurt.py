@@ -1,4 +1,7 @@
-"""pBLEURT: how alike in meaning the replies to one concept set are, as BLEURT of all ordered pairs (SPEC section 4)."""
+"""pBLEURT: how alike in meaning the replies to one concept set are, as BLEURT of all ordered pairs.
+
+Defined in docs/definitions.md, pBLEURT.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Perplexity: how expected replies are to a causal language model (SPEC section 4), equal to lmppl's."""
+"""Perplexity: how expected replies are to a causal language model, equal to lmppl's.
+
+Defined in docs/definitions.md, Perplexity.
+"""
 
 from __future__ import annotations
 

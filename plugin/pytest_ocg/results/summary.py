@@ -183,7 +183,7 @@ def summarise_row(
     measure: Measure,
     provenances: Mapping[str, Mapping[str, Any]],
 ) -> Row:
-    """Counts and metrics of one model and condition (SPEC section 4); errors enter no metric.
+    """Counts and metrics of one model and condition (docs/definitions.md, Metrics); errors enter no metric.
 
     `metrics` are those beyond the coverages. Where `measure` raises an OcgError, its message is why there is no value.
     """

@@ -23,7 +23,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 
 
 class Outcome(StrEnum):
-    """The verdict on one generation (SPEC section 3)."""
+    """The verdict on one generation (docs/definitions.md, Outcomes)."""
 
     HIT = "hit"
     MISS = "miss"

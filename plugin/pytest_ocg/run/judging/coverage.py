@@ -1,4 +1,7 @@
-"""The verdict on a reply: which concepts it uses, and whether in the order asked for (SPEC section 3)."""
+"""The verdict on a reply: which concepts it uses, and whether in the order asked for.
+
+Defined in docs/definitions.md, Outcomes and Matching.
+"""
 
 from __future__ import annotations
 
