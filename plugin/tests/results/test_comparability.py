@@ -3,9 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from pytest_ocg.errors import shown
-from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
 from pytest_ocg.results.comparability import (
     dig,
     error_problems,
@@ -14,6 +11,9 @@ from pytest_ocg.results.comparability import (
     selection_problems,
     signature_problems,
 )
+
+from pytest_ocg.errors import shown
+from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
 
 SIGNATURE = {
     "dataset": "everyday",

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from pytest_ocg.results.shape import check_shape
 
 from plugin.tests.report.whole_run import whole_run
 from pytest_ocg.errors import ResultsError
 from pytest_ocg.results.files import Run
-from pytest_ocg.results.shape import check_shape
 
 
 def run_with(edit=lambda results, records: None):
