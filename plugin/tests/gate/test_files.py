@@ -128,9 +128,9 @@ def test_a_file_may_name_its_model_as_given_or_as_in_test_ids(tmp_path, results,
 def test_one_file_is_refused_for_two_models_and_a_folder_is_not(tmp_path):
     with pytest.raises(ThresholdError, match=r"'.*two\.toml'.*'a' and 'b'.*--ocg-thresholds"):
         check_writable(tmp_path / "two.toml", ["a", "b"])
-    assert check_writable(tmp_path / "two.toml", ["a"]) is None
-    assert check_writable(tmp_path, ["a", "b"]) is None
-    assert check_writable(None, ["a", "b"]) is None
+    check_writable(tmp_path / "two.toml", ["a"])
+    check_writable(tmp_path, ["a", "b"])
+    check_writable(None, ["a", "b"])
 
 
 def test_an_override_that_does_not_exist_is_refused(tmp_path):
