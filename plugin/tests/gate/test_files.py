@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -179,6 +180,18 @@ def test_a_file_that_cannot_be_thresholds_is_refused(tmp_path, content, says):
         load_thresholds(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert says in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "x.toml"
+    path.touch()
+
+    def refused(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(ThresholdError, match=rf"^{re.escape(str(path))}: cannot be read \(Permission denied\)"):
+        load_thresholds(path)
 
 
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbf" + TEXT.encode(), TEXT.replace("\n", "\r\n").encode()])

@@ -75,8 +75,18 @@ def test_limits_on_what_was_not_computed_are_not_renewed(results):
     )
 
 
-def test_a_file_that_cannot_be_edited_in_place_is_left_alone(results):
-    text = HEAD + 'selection.smoke.sets = "4:0"\nselection.smoke.metrics.coverage_ordered.min = 90\n'
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            HEAD + 'selection.smoke.sets = "4:0"\nselection.smoke.metrics.coverage_ordered.min = 90\n', id="dotted keys"
+        ),
+        pytest.param(
+            f"{TEXT}[selection.smoke.provenance]\ndeep = {'[' * 150}{']' * 150}\n", id="deeper than tomlkit reads"
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_edited_in_place_is_left_alone(results, text):
     message = refusal(results, text)
     assert message.startswith("cannot be edited in place (")
     assert "`ocg thresholds --help`" in message
