@@ -194,6 +194,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
         load_thresholds(path)
 
 
+def test_a_file_of_the_largest_size_is_read(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(TEXT.ljust(MAX_FILE_BYTES, "#"), encoding="utf-8")
+    assert load_thresholds(path).model == MODEL
+
+
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbf" + TEXT.encode(), TEXT.replace("\n", "\r\n").encode()])
 def test_files_written_on_other_systems_are_read(tmp_path, content):
     path = tmp_path / "x.toml"

@@ -149,3 +149,10 @@ def test_a_drop_that_is_small_only_because_errors_are_left_out_is_not_passed(res
     assert refusal(results, Selection("smoke", (limit,), "4:0"), max_error_share=0.1) == (
         "coverage_ordered 21.4 holds 21.0 only because 20 errors are left out (20.7 with them as misses)"
     )
+
+
+def test_a_ceiling_is_not_questioned_because_errors_are_left_out(results):
+    results["rows"][0]["counts"].update(miss=433, error=20)
+    limit = Limit("coverage_ordered", maximum=21.4, baseline=21.4, max_rise=0.4)
+    found = verdict(results, Selection("smoke", (limit,), "4:0"), max_error_share=0.1)
+    assert found.status is Status.PASSED, found.line()
