@@ -1,5 +1,6 @@
 """Cases: all of them, always in the same order, with ids that say what `-k` needs."""
 
+import math
 import subprocess
 import sys
 
@@ -39,6 +40,14 @@ def test_every_order_of_every_set_is_asked_by_every_template_under_every_conditi
     assert len(cases) == 2 * 2 * 2 * (24 + 2)
     assert len({case.id for case in cases}) == len(cases)
     assert {case.concepts for case in cases if case.set_id == "cs043"} == {OTHER.concepts, OTHER.concepts[::-1]}
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_the_orders_of_a_set_are_all_permutations_and_begin_with_the_files_own(size):
+    concepts = tuple(Concept(word, "N") for word in ("b", "a", "d", "c", "e")[:size])
+    found = [case.concepts for case in expand(sets=(ConceptSet("cs000", concepts),))]
+    assert found[0] == concepts
+    assert len(set(found)) == len(found) == math.factorial(size)
 
 
 def test_the_benchmark_of_192_sets_has_27648_cases_of_which_each_pattern_asks_its_own():
