@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
-from pytest_ocg.errors import MetricError
+from pytest_ocg.errors import MetricError, did_you_mean
 from pytest_ocg.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -96,6 +95,4 @@ def choose_metrics(wanted: Sequence[str], *, has_gpu: bool, own: Sequence[str] =
 def _unknown(name: str, paths: Mapping[str, str]) -> str:
     if name in ORDER_METRICS:
         return f"metric {name!r} is part of every run and need not be asked for; to choose are {', '.join(paths)}"
-    near = [repr(match) for match in get_close_matches(name, paths)]
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"unknown metric {name!r}: {hint}To choose are {', '.join(paths)}"
+    return f"unknown metric {name!r}{did_you_mean(name, paths, 3) or '.'} To choose are {', '.join(paths)}"
