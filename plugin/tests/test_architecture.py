@@ -87,8 +87,8 @@ def test_own():
     assert not heavy & set(sys.modules)
     own = {name.removeprefix("pytest_ocg.") for name in sys.modules if name.startswith("pytest_ocg.")}
     assert own == {
-        "errors", "inputs", "plugin", "run", "run.declarations", "run.option_readers", "session", "session.hookspecs",
-        "session.options",
+        "errors", "inputs", "inputs.settings", "plugin", "run", "run.option_readers", "run.options", "session",
+        "session.hookspecs", "session.keys", "session.options",
     }
 """
 

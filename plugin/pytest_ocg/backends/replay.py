@@ -11,7 +11,7 @@ from typing import Any
 from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, generation_of
 from pytest_ocg.errors import BackendError
 from pytest_ocg.inputs.models import ModelSpec
-from pytest_ocg.inputs.prompts import Prompt
+from pytest_ocg.inputs.prompts import CONDITIONS, Prompt
 
 Asked = tuple[tuple[str, ...], int, str]
 BATCH_SIZE = 512
@@ -108,8 +108,8 @@ def _row(row: Any) -> tuple[Asked, str | None, Generation]:
     template, condition, model = row.get("template", 0), row.get("condition", "ordered"), row.get("model")
     if not isinstance(template, int) or isinstance(template, bool):
         raise ValueError(f"'template' must be a number, not {template!r}")
-    if condition not in ("ordered", "original"):
-        raise ValueError(f"'condition' must be 'ordered' or 'original', not {condition!r}")
+    if condition not in CONDITIONS:
+        raise ValueError(f"'condition' must be {' or '.join(map(repr, CONDITIONS))}, not {condition!r}")
     if model is not None and not isinstance(model, str):
         raise ValueError(f"'model' must be a name, not {model!r}")
     return (lemmas, template, condition), model, _generation(row)
