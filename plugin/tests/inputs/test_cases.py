@@ -86,7 +86,8 @@ def test_no_case_no_batch():
 def test_ids_are_the_same_in_every_process_whatever_the_hash_seed():
     code = (
         "from pytest_ocg.inputs.cases import expand_cases\n"
-        "from pytest_ocg.inputs.concepts import load_dataset, sample_sets\n"
+        "from pytest_ocg.inputs.concepts import load_dataset\n"
+        "from pytest_ocg.inputs.selection import sample_sets\n"
         "sets = sample_sets(load_dataset('everyday').sets, 7, 3)\n"
         "cases = expand_cases(['m'], sets, conditions=('ordered',), templates=(0,), shots=0)\n"
         "print([case.id for case in cases])"

@@ -155,7 +155,7 @@ def test_a_registry_without_models_is_refused(tmp_path, content, message):
 def test_the_inputs_import_nothing_heavy():
     script = (
         "import sys\n"
-        "from pytest_ocg import concepts, models, prompts\n"
+        "from pytest_ocg.inputs import concepts, models, prompts\n"
         "models.load_registry(), prompts.load_templates(), concepts.load_dataset('everyday')\n"
         "heavy = {'torch', 'transformers', 'spacy', 'openai', 'sacrebleu', 'huggingface_hub', 'numpy', 'pytest'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
