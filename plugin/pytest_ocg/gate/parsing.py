@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +22,7 @@ from pytest_ocg.gate.thresholds import (
     Thresholds,
     is_number,
 )
+from pytest_ocg.inputs.files import parse_toml
 from pytest_ocg.inputs.models import id_name
 from pytest_ocg.inputs.prompts import CONDITIONS
 
@@ -43,10 +43,7 @@ def parse_thresholds(text: str, path: Path) -> Thresholds:
 
     Raises ThresholdError, naming file, key and value.
     """
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ThresholdError(f"{path}: is not valid TOML: {error}; see {GUIDE}") from error
+    table = parse_toml(text, str(path), ThresholdError, f"; see {GUIDE}")
     schema = table.get("schema")
     if type(schema) is not int or schema != SCHEMA:
         raise ThresholdError(f"{path}: schema is {schema!r}, this version reads {SCHEMA}; write schema = {SCHEMA}")

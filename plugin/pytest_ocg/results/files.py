@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_ocg.errors import ResultsError, shown
 from pytest_ocg.gate.thresholds import is_number
+from pytest_ocg.inputs.files import read_bytes
 from pytest_ocg.run.record import Outcome, read_record
 
 RESULTS_SCHEMA = 1
@@ -175,14 +176,7 @@ def _results_path(path: Path) -> Path:
 
 
 def _content(path: Path, name: str, limit_bytes: int, hint: str) -> bytes:
-    try:
-        if not path.is_file():
-            raise ResultsError(f"{name} do not exist; {hint}")
-        if path.stat().st_size > limit_bytes:
-            raise ResultsError(f"{name} are over {limit_bytes} bytes, too large for a {path.name}")
-        return path.read_bytes()
-    except OSError as error:
-        raise ResultsError(f"{name} cannot be read ({error.strerror}); make them readable") from error
+    return read_bytes(path, name, limit_bytes, ResultsError, hint)
 
 
 def _is_name(value: object) -> bool:
