@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ocg.errors import ConceptError, OptionError
-from pytest_ocg.inputs import concept_sources as concept_files
+from pytest_ocg.inputs import concept_sources
 from pytest_ocg.inputs.concepts import Concept, ConceptSet, load_dataset
 from pytest_ocg.inputs.selection import whole_run
 
@@ -155,16 +155,18 @@ def test_the_same_set_twice_is_refused_with_both_places(tmp_path):
 
 
 def test_a_folder_a_missing_file_and_a_huge_file_are_refused(tmp_path, monkeypatch):
-    assert message_of(tmp_path) == f"{tmp_path}: is a folder; name a JSON or JSONL file in it"
+    assert message_of(tmp_path) == f"concepts '{tmp_path}' are a folder; name a JSON or JSONL file"
     missing = tmp_path / "sets.jsonl"
     assert message_of(missing) == (f"concepts '{missing}': neither commongen-lite, nor everyday, nor a file's path")
     write(missing, [DOG])
-    monkeypatch.setattr(concept_files, "MAX_FILE_BYTES", 20)
-    assert message_of(missing) == f"{missing}: 38 bytes are more than the 20 a concept file may have"
+    monkeypatch.setattr(concept_sources, "MAX_FILE_BYTES", 20)
+    assert message_of(missing) == f"concepts '{missing}' are over 20 bytes, too large to be read"
+    table = write(tmp_path / "sets.parquet", "PAR1" * 10)
+    assert message_of(table) == f"concepts '{table}' are over 20 bytes, too large to be read"
 
 
 def test_a_device_is_refused_instead_of_read_for_ever():
-    assert message_of(Path("/dev/zero")) == "/dev/zero: is not a regular file"
+    assert message_of(Path("/dev/zero")) == "concepts '/dev/zero' are not a regular file; name a JSON or JSONL file"
 
 
 @pytest.mark.parametrize(
