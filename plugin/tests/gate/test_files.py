@@ -144,7 +144,7 @@ def test_an_override_that_does_not_exist_is_refused(tmp_path):
 
 def test_a_link_to_nothing_does_not_turn_the_gate_off(tmp_path):
     (tmp_path / f"{MODEL}.toml").symlink_to(tmp_path / "gone")
-    with pytest.raises(ThresholdError, match="there is no such regular file; thresholds are a TOML file"):
+    with pytest.raises(ThresholdError, match=rf"thresholds '.*{MODEL}.toml' do not exist; give a TOML file"):
         thresholds_for([MODEL], tmp_path)
 
 
@@ -167,7 +167,7 @@ def test_every_shipped_file_can_be_loaded_and_is_named_for_its_model():
     ("content", "said"),
     [
         (b"schema = 1\n# \xff", "is not UTF-8 at byte 13; save it as UTF-8"),
-        (b"#" * (MAX_FILE_BYTES + 1), f"is over {MAX_FILE_BYTES} bytes, too large for a threshold file"),
+        (b"#" * (MAX_FILE_BYTES + 1), f"are over {MAX_FILE_BYTES} bytes, too large"),
         (b"", "schema is None"),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_file_that_cannot_be_thresholds_is_refused(tmp_path, content, said):
     path.write_bytes(content)
     with pytest.raises(ThresholdError) as caught:
         load_thresholds(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    assert str(path) in str(caught.value)
     assert said in str(caught.value)
 
 
@@ -190,8 +190,8 @@ def test_files_written_on_other_systems_are_read(tmp_path, content):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes in its file system")
 def test_a_folder_or_a_pipe_is_no_threshold_file(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(ThresholdError, match="there is no such regular file"):
+    for path, said in ((tmp_path, "are a folder"), (tmp_path / "pipe", "are not a regular file")):
+        with pytest.raises(ThresholdError, match=said):
             load_thresholds(path)
 
 

@@ -28,9 +28,9 @@ def test_the_cheap_metrics_are_listed_and_in_the_order_of_the_papers_table():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("pblue", "unknown metric 'pblue': did you mean 'pbleu'? "),
-        ("distinct3", "unknown metric 'distinct3': did you mean 'distinct2' or 'distinct2_pooled'? "),
-        ("", "unknown metric '': To choose are pbleu, distinct2, "),
+        ("pblue", "unknown metric 'pblue'; did you mean 'pbleu'? "),
+        ("distinct3", "unknown metric 'distinct3'; did you mean 'distinct2' or 'distinct2_pooled'? "),
+        ("", "unknown metric ''. To choose are pbleu, distinct2, "),
         ("ordered_rate", "metric 'ordered_rate' is part of every run and need not be asked for; to choose are pbleu, "),
     ],
 )

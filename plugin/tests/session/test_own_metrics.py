@@ -72,4 +72,4 @@ def test_a_name_that_cannot_be_used_is_a_usage_error(bench, name):
 def test_a_misspelt_name_of_ones_own_is_told_with_the_nearest(bench):
     bench.pytester.makeconftest(conftest())
     result = bench.run("--ocg-metrics", "wods")
-    result.stderr.fnmatch_lines(["ERROR: unknown metric 'wods': did you mean 'words'?*"])
+    result.stderr.fnmatch_lines(["ERROR: unknown metric 'wods'; did you mean 'words'?*"])

@@ -31,7 +31,7 @@ import pytest
             ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "openai:gpt-4o"],
             ["*'openai:gpt-4o' is reached by*"],
         ),
-        (["--ocg-outputs", "nowhere.jsonl"], ["*--ocg-outputs 'nowhere.jsonl' cannot be read*"]),
+        (["--ocg-outputs", "nowhere.jsonl"], ["*replies 'nowhere.jsonl' do not exist; *--ocg-outputs*"]),
     ],
 )
 def test_a_bad_option_is_a_usage_error(bench, arguments, messages):
