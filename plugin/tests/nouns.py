@@ -1,4 +1,4 @@
-"""Results and records as typed nouns, from the plain data that a test is about; what it leaves out has a usual value."""
+"""Results and records as typed nouns, from the plain data that a test is about; the rest has usual values."""
 
 from __future__ import annotations
 

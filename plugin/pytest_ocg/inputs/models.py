@@ -45,10 +45,10 @@ class ModelSpec:
     """Where a model is had and what is special about it.
 
     `backend` is `huggingface`, `openai`, or the name of another way to get replies. `source` is a hub id, a local
-    folder, a `.gguf` file or a hosted model's name. `published_as` is its row name in the paper's tables, None
-    where the paper does not have it. `reasoning` is the pair of tags around a reasoning block (docs/definitions.md, Decoding). `answer` is the pair of tags around
-    the answer, where the model marks it. `max_new_tokens` overrides the default cap. `key_variable` is the environment
-    variable of the key, None for the backend's own.
+    folder, a `.gguf` file or a hosted model's name. `published_as` is its row name in the paper's tables, None where
+    the paper does not have it. `reasoning` is the pair of tags around a reasoning block (docs/definitions.md,
+    Decoding). `answer` is the pair of tags around the answer, where the model marks it. `max_new_tokens` overrides the
+    default cap. `key_variable` is the environment variable of the key, None for the backend's own.
     """
 
     name: str
