@@ -4,8 +4,11 @@ import copy
 import importlib
 import itertools
 import json
+import pkgutil
 
 import pytest
+
+import pytest_ocg
 
 MODEL = "smollm2-135m"
 
@@ -133,7 +136,17 @@ SETS = (
 
 
 # pytester forgets what a session inside a test imports, and extension modules cannot be imported a second time.
-IMPORTED_ONCE = ("numpy", "sacrebleu", "spacy", "tabulate", "tomlkit")
+IMPORTED_ONCE = ("numpy", "sacrebleu", "spacy", "tabulate", "tomlkit", "xdist.scheduler")
+
+# Rewriting the asserts of the package and importing hypothesis take longer than a small run.
+QUICK_START = "-p no:hypothesispytest --assert=plain"
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """pytest's own fixture, whose sessions start quickly, those in processes of their own too."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", QUICK_START)
+    return pytester
 
 
 class Bench:
@@ -177,7 +190,8 @@ class Bench:
 @pytest.fixture(scope="session")
 def imported_once() -> None:
     """The modules that sessions inside tests will find imported already."""
-    for name in IMPORTED_ONCE:
+    ours = (module.name for module in pkgutil.walk_packages(pytest_ocg.__path__, "pytest_ocg."))
+    for name in (*IMPORTED_ONCE, *(name for name in ours if not name.endswith("__main__"))):
         importlib.import_module(name)
 
 
