@@ -109,6 +109,7 @@ def test_the_work_of_a_lost_worker_goes_to_another_but_for_the_test_it_died_in(p
 def test_after_a_workers_death_the_other_does_the_rest_and_the_run_ends(pytester, distribution, nodeids, dist):
     config = pytester.parseconfig("--dist", dist)
     config.option.tx = ["2*popen"]
+    nodeids = [nodeid.replace("test_x.py", f"test_{place // 16}.py") for place, nodeid in enumerate(nodeids)]
     sched = distribution.pytest_xdist_make_scheduler(config, None)
     one, two = Node("gw0"), Node("gw1")
     for node in (one, two):

@@ -18,7 +18,8 @@ def reply(prompt):
 def pytest_ocg_make_backend(spec, settings):
     return ScriptedBackend(reply)
 """
-OWN_METRIC = """
+SPREAD = """
+import random
 from pytest_ocg.metrics.base import SetStatistic, measurement
 
 class Words:
@@ -32,6 +33,10 @@ class Words:
 
 def pytest_ocg_metrics():
     return {"words": Words}
+
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        random.Random(5).shuffle(items)
 """
 
 
@@ -78,7 +83,7 @@ def test_all_hits_are_a_green_run(bench):
 
 
 def test_results_and_reports_are_the_same_however_tests_are_spread(bench):
-    bench.pytester.makeconftest(OWN_METRIC)
+    bench.pytester.makeconftest(SPREAD)
     seen = []
     for number, way in enumerate([(), ("-n", "3"), ("-n", "2", "--dist", "worksteal")]):
         report = bench.path / f"out{number}.csv"
