@@ -30,10 +30,9 @@ def conftest(*, name="words", first="pass"):
     return CONFTEST.format(name=name, first=first)
 
 
-@pytest.mark.parametrize("way", [(), ("-n", "2")], ids=["no xdist", "-n2"])
-def test_a_metric_of_ones_own_stands_in_the_table_and_the_results(bench, way):
+def test_a_metric_of_ones_own_stands_in_the_table_and_the_results(bench):
     bench.pytester.makeconftest(conftest())
-    result = bench.run("-v", *way)
+    result = bench.run("-v")
     [row] = bench.results()["rows"]
     score = row["metrics"]["words"]
     expected = [len(line["reply"].split()) for line in bench.generations()]
