@@ -10,6 +10,8 @@ from types import ModuleType
 
 import pytest
 
+from pytest_ocg.inputs.prompts import Message, Prompt
+
 MODEL = "smollm2-135m"
 
 
@@ -124,6 +126,20 @@ def make_run(make_results, tmp_path):
         row |= {"model": model, "statistics": sums if statistics is None else statistics}
         write_results(tmp_path / name, results, [one.as_json() for one in records])
         return tmp_path / name
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_prompt():
+    """Builds the prompt of template 0 for these words."""
+
+    def make(*words: str) -> Prompt:
+        messages = (
+            Message("system", "You are a helpful assistant. Please generate only an answer."),
+            Message("user", f"Concepts: {' '.join(words)}\n\nWrite a sentence.\n\nAnswer:"),
+        )
+        return Prompt(words, 0, "ordered", 0, messages)
 
     return make
 
