@@ -1,4 +1,4 @@
-"""Results and records as typed nouns, from the plain data that a test is about; the rest has usual values."""
+"""Results and records as typed nouns, from the plain data that a test is about; what is left out has a usual value."""
 
 from __future__ import annotations
 
