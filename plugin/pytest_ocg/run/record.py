@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from sys import intern
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
@@ -142,6 +143,10 @@ class CaseRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome")
     def __post_init__(self) -> None:
         if not self.concepts or len(self.concepts) != len(self.pattern):
             raise ValueError(f"concepts {shown(self.concepts)} do not go with the pattern {shown(self.pattern)}")
+        # 27,648 records repeat a few hundred texts: each is kept once.
+        for field in _REPEATED:
+            msgspec.structs.force_setattr(self, field, intern(getattr(self, field)))
+        msgspec.structs.force_setattr(self, "concepts", tuple(map(intern, self.concepts)))
 
 
 class ReplyRecord(CaseRecord, frozen=True, kw_only=True):
@@ -186,6 +191,7 @@ class ErrorRecord(CaseRecord, frozen=True, kw_only=True, tag=Outcome.ERROR.value
 
 _ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(", ", ": "))
 _DECODER = msgspec.json.Decoder(HitRecord | MissRecord | ErrorRecord)
+_REPEATED = ("model", "condition", "set", "pattern", "made_by")
 _LINE_ORDER = (
     "id", "model", "condition", "shots", "template", "set", "pattern", "concepts", "outcome", "reply", "finish_reason",
     "prompt_tokens", "completion_tokens", "cached", "made_by", "error", "detail", "covered", "in_order", "missing",
