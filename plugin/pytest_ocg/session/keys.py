@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
     import pluggy
 
+    from pytest_ocg.inputs.cases import Case
+    from pytest_ocg.run.record import Record
     from pytest_ocg.session.benchmark import Benchmark
-    from pytest_ocg.session.execution import Execution
+
+
+class Judging(Protocol):
+    """The part of `session.execution.Execution` that a test item needs."""
+
+    def judged(self, item: pytest.Item, case: Case) -> Record:
+        """The record of the case."""
+        ...
+
 
 CASE_FIXTURE = "ocg_case"
 GENERATION_FIXTURE = "ocg_generation"
 
 # In the stash of config.
 BENCHMARK: pytest.StashKey[Benchmark] = pytest.StashKey()
-EXECUTION: pytest.StashKey[Execution] = pytest.StashKey()
+EXECUTION: pytest.StashKey[Judging] = pytest.StashKey()
 
 # In the stash of a module or an item, for what would be worked out anew for each of 27,648 items.
 Place = tuple[PathLike[str] | str, int | None]
