@@ -86,6 +86,7 @@ def make_run(make_results, tmp_path):
     `hits` is by set, `"bake_V cake_N"`: so many of its orders are hits and the others misses, all of them covered; with
     a pair, the second number is how many of the last orders have no reply. Sets have ids in the order given.
     """
+    from plugin.tests.nouns import results_of
     from pytest_ocg.backends.base import ErrorKind, Generation
     from pytest_ocg.inputs.cases import Case
     from pytest_ocg.inputs.concepts import Concept
@@ -119,7 +120,7 @@ def make_run(make_results, tmp_path):
                     of_metric.setdefault(str(template), {})[f"cs{number:03d}"] = pair
         [row] = results["rows"]
         row |= {"model": model, "statistics": sums if statistics is None else statistics}
-        write_results(tmp_path / name, results, [one.as_json() for one in records])
+        write_results(tmp_path / name, results_of(results), [one.as_json() for one in records])
         return tmp_path / name
 
     return make
