@@ -5,7 +5,6 @@ import json
 import pytest
 
 from pytest_ocg.backends.base import ErrorKind, Generation
-from pytest_ocg.errors import printable
 from pytest_ocg.inputs.cases import Case
 from pytest_ocg.inputs.concepts import Concept
 from pytest_ocg.run.judging.coverage import Coverage
@@ -48,23 +47,6 @@ def test_a_hit_checks_quietly_and_a_miss_says_what_is_wrong_in_one_line():
         record(REVERSED).check()
     with pytest.raises(Miss, match=r"^run missing"):
         record(PARTLY).check()
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain", "plain"),
-        ("two\nlines\tand\rmore", "two lines and more"),
-        ("\x1b[31mred\x00", "\\x1b[31mred\\x00"),
-        ("right \u202e left", "right \\u202e left"),
-        ("lone \ud800", "lone \\ud800"),
-        ("café 🐕", "café 🐕"),
-        ("x" * 301, "x" * 300 + " …"),
-        ("", ""),
-    ],
-)
-def test_nothing_a_terminal_obeys_is_printed_as_it_is(text, shown):
-    assert printable(text) == shown
 
 
 @pytest.mark.parametrize("text", ["plain", "NUL \x00 ESC \x1b", "lone \ud800 and \ufffe", 'quote " and \\ 🐕'])
