@@ -150,4 +150,5 @@ def test_neither_spacy_nor_torch_is_imported_before_a_reply_is_analysed():
         "heavy = {'spacy', 'torch', 'thinc', 'numpy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
