@@ -15,6 +15,7 @@ from pytest_ocg.inputs.concepts import load_dataset
 from pytest_ocg.inputs.models import load_registry, resolve_model
 from pytest_ocg.inputs.prompts import Prompt, load_templates
 from pytest_ocg.inputs.selection import SetSample, sample_sets
+from pytest_ocg.inputs.settings import DEFAULT_MAX_NEW_TOKENS
 from pytest_ocg.run.cache.cache import Cache
 from pytest_ocg.run.options import Options
 from pytest_ocg.run.plan import Plan
@@ -103,7 +104,12 @@ def _bare(model: Any, tokenizer: Any, prompts: list[Prompt], size: int) -> tuple
         texts = tokenizer.apply_chat_template(chats, tokenize=False, add_generation_prompt=True)
         inputs = tokenizer(texts, return_tensors="pt", padding=True, add_special_tokens=False).to(model.device)
         with torch.inference_mode():
-            made = model.generate(**inputs, do_sample=False, max_new_tokens=128, pad_token_id=tokenizer.pad_token_id)
+            made = model.generate(
+                **inputs,
+                do_sample=False,
+                max_new_tokens=DEFAULT_MAX_NEW_TOKENS,
+                pad_token_id=tokenizer.pad_token_id,
+            )
         new = made[:, inputs["input_ids"].shape[1] :]
         replies += [text.strip() for text in tokenizer.batch_decode(new, skip_special_tokens=True)]
     return time.perf_counter() - started, replies

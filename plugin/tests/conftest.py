@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import itertools
 import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+from pytest_ocg.inputs.prompts import Message, Prompt
 
 MODEL = "smollm2-135m"
 
@@ -126,6 +131,20 @@ def make_run(make_results, tmp_path):
     return make
 
 
+@pytest.fixture(scope="session")
+def make_prompt():
+    """Builds the prompt of template 0 for these words."""
+
+    def make(*words: str) -> Prompt:
+        messages = (
+            Message("system", "You are a helpful assistant. Please generate only an answer."),
+            Message("user", f"Concepts: {' '.join(words)}\n\nWrite a sentence.\n\nAnswer:"),
+        )
+        return Prompt(words, 0, "ordered", 0, messages)
+
+    return make
+
+
 SETS = (
     ("bake_V", "cake_N", "kitchen_N", "smile_V"),
     ("bicycle_N", "hill_N", "push_V", "walk_V"),
@@ -133,15 +152,53 @@ SETS = (
 )
 
 
-# pytester forgets what a session inside a test imports, and extension modules cannot be imported a second time.
-IMPORTED_ONCE = ("numpy", "sacrebleu", "spacy", "tabulate", "tomlkit")
+# Rewriting the asserts of the package and importing hypothesis take longer than a small run.
+QUICK_START = "-p no:hypothesispytest --assert=plain"
+
+
+class Kept:
+    """Modules that sessions inside a test imported: pytester forgets them, and some cannot be imported a second time.
+
+    Those of a test's own folder are forgotten, since the next session may have others of the same name.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
+        self._modules: dict[str, ModuleType] = {}
+
+    def pytest_unconfigure(self) -> None:
+        """Note what is imported at the end of a session."""
+        for name, module in list(sys.modules.items()):
+            if not (getattr(module, "__file__", None) or "").startswith(self._folder):
+                self._modules[name] = module
+
+    def give_back(self) -> None:
+        """Have the modules imported again, as they were."""
+        for name, module in self._modules.items():
+            sys.modules.setdefault(name, module)
+
+
+@pytest.fixture
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """What sessions inside the test import, for the tests after it too."""
+    modules = Kept(tmp_path_factory.getbasetemp())
+    yield modules
+    modules.give_back()
+
+
+@pytest.fixture
+def pytester(kept: Kept, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """pytest's own fixture, whose sessions start quickly, those in processes of their own too."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", QUICK_START)
+    return pytester
 
 
 class Bench:
     """Runs the benchmark as a user would, in a folder of its own, on three concept sets and one template."""
 
-    def __init__(self, pytester: pytest.Pytester) -> None:
+    def __init__(self, pytester: pytest.Pytester, kept: Kept) -> None:
         self.pytester = pytester
+        self.kept = kept
         self.path = pytester.path
         lines = [json.dumps({"concept_set": concepts}) for concepts in SETS]
         (self.path / "sets.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -164,8 +221,19 @@ class Bench:
 
     def run(self, *more: str, model: str | None = "scripted:quarter") -> pytest.RunResult:
         """One run; in a process of its own where workers are asked for."""
-        run = self.pytester.runpytest_subprocess if "-n" in more else self.pytester.runpytest_inprocess
-        return run(*self.arguments(*more, model=model))
+        if "-n" in more and more[more.index("-n") + 1] != "0":
+            return self.run_apart(*more, model=model)
+        return self.run_here(*more, model=model)
+
+    def run_apart(self, *more: str, model: str | None = "scripted:quarter") -> pytest.RunResult:
+        """One run in a process of its own."""
+        return self.pytester.runpytest_subprocess(*self.arguments(*more, model=model))
+
+    def run_here(self, *more: str, model: str | None = "scripted:quarter") -> pytest.RunResult:
+        """One run in this process."""
+        result = self.pytester.runpytest_inprocess(*self.arguments(*more, model=model), plugins=[self.kept])
+        self.kept.give_back()
+        return result
 
     def results(self, folder: str = "ocg-results") -> dict:
         return json.loads((self.path / folder / "results.json").read_text(encoding="utf-8"))
@@ -175,14 +243,7 @@ class Bench:
         return [json.loads(line) for line in text.splitlines()]
 
 
-@pytest.fixture(scope="session")
-def imported_once() -> None:
-    """The modules that sessions inside tests will find imported already."""
-    for name in IMPORTED_ONCE:
-        importlib.import_module(name)
-
-
 @pytest.fixture
-def bench(imported_once: None, pytester: pytest.Pytester) -> Bench:
+def bench(pytester: pytest.Pytester, kept: Kept) -> Bench:
     """The benchmark on three concept sets: 72 cases, of which `scripted:quarter` hits 18."""
-    return Bench(pytester)
+    return Bench(pytester, kept)

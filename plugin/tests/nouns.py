@@ -1,4 +1,4 @@
-"""Results and records for tests: the plain data of a file, of which a test gives only what it is about, as typed nouns."""
+"""Results and records as typed nouns, from the plain data that a test is about; what is left out has a usual value."""
 
 from __future__ import annotations
 

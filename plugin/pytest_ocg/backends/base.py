@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from pytest_ocg.errors import BackendError, ModelError, OcgError
 from pytest_ocg.inputs.prompts import Prompt
+from pytest_ocg.inputs.settings import DEFAULT_MAX_NEW_TOKENS, Quantization
 
 BACKEND_METHODS = ("identity", "preferred_batch_size", "generate", "provenance", "close")
 
@@ -56,10 +57,10 @@ class GenerationSettings:
     `concurrency` is the number of requests a backend that asks a server keeps in flight.
     """
 
-    max_new_tokens: int = 128
+    max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
     seed: int = 0
     batch_size: int | None = None
-    quantization: Literal["4bit", "8bit", "none"] = "none"
+    quantization: Quantization = "none"
     dtype: str = "auto"
     device: str = "auto"
     trust_remote_code: bool = False

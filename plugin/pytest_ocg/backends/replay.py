@@ -10,11 +10,13 @@ from typing import Any
 
 from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, generation_of
 from pytest_ocg.errors import BackendError
+from pytest_ocg.inputs.files import read_bytes
 from pytest_ocg.inputs.models import ModelSpec
-from pytest_ocg.inputs.prompts import Prompt
+from pytest_ocg.inputs.prompts import CONDITIONS, Prompt
 
 Asked = tuple[tuple[str, ...], int, str]
 BATCH_SIZE = 512
+MAX_FILE_BYTES = 1024 * 1024 * 1024
 
 
 class ReplayBackend:
@@ -63,10 +65,8 @@ class ReplayBackend:
         return self._replies
 
     def _bytes(self) -> bytes:
-        try:
-            return self._path.read_bytes()
-        except OSError as error:
-            raise BackendError(f"--ocg-outputs {str(self._path)!r} cannot be read: {error.strerror}") from error
+        name, hint = f"replies {str(self._path)!r}", "name a JSONL file of replies with --ocg-outputs"
+        return read_bytes(self._path, name, MAX_FILE_BYTES, BackendError, hint)
 
     def _read(self) -> dict[Asked, Generation]:
         replies: dict[Asked, Generation] = {}
@@ -108,8 +108,8 @@ def _row(row: Any) -> tuple[Asked, str | None, Generation]:
     template, condition, model = row.get("template", 0), row.get("condition", "ordered"), row.get("model")
     if not isinstance(template, int) or isinstance(template, bool):
         raise ValueError(f"'template' must be a number, not {template!r}")
-    if condition not in ("ordered", "original"):
-        raise ValueError(f"'condition' must be 'ordered' or 'original', not {condition!r}")
+    if condition not in CONDITIONS:
+        raise ValueError(f"'condition' must be {' or '.join(map(repr, CONDITIONS))}, not {condition!r}")
     if model is not None and not isinstance(model, str):
         raise ValueError(f"'model' must be a name, not {model!r}")
     return (lemmas, template, condition), model, _generation(row)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_ocg.errors import CacheError, OptionError, printable
+from pytest_ocg.errors import CacheError, OptionError, did_you_mean, printable
 from pytest_ocg.report.summary_table import render_grid
 from pytest_ocg.run.cache.cache import FILE_NAME, Cache, ModelUsage, default_cache_directory
 
@@ -138,8 +137,8 @@ def _chosen_moment(arguments: argparse.Namespace) -> datetime | None:
 def _require_known(cache: Cache, model: str | None) -> None:
     known = [usage.model for usage in cache.usage()]
     if model is not None and model not in known:
-        near = ", ".join(map(repr, difflib.get_close_matches(model, known, 3) or known)) or "no replies at all"
-        raise CacheError(f"{cache.path}: there are no replies by the model {model!r}; there are by {near}")
+        hint = did_you_mean(model, known, 3) or f"; there are by {', '.join(map(repr, known)) or 'no model at all'}"
+        raise CacheError(f"{cache.path}: there are no replies by the model {model!r}{hint}")
 
 
 def _is_agreed(what: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_ocg.errors import ThresholdError
 from pytest_ocg.gate.parsing import parse_thresholds
 from pytest_ocg.gate.thresholds import MARGIN, Thresholds
-from pytest_ocg.inputs.files import resource
+from pytest_ocg.inputs.files import read_bytes, resource
 from pytest_ocg.inputs.models import id_name
 from pytest_ocg.results.rows import RunRow
 from pytest_ocg.results.schema import Results
@@ -71,15 +71,8 @@ def load_thresholds(path: Path) -> Thresholds:
 
 def read_text(path: Path) -> str:
     """The text of a threshold file, of MAX_FILE_BYTES at most, line ends as they are."""
-    try:
-        if not path.is_file():
-            raise ThresholdError(f"{path}: there is no such regular file; thresholds are a TOML file")
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise ThresholdError(f"{path}: cannot be read ({error.strerror}); make it readable") from error
-    if len(content) > MAX_FILE_BYTES:
-        raise ThresholdError(f"{path}: is over {MAX_FILE_BYTES} bytes, too large for a threshold file")
+    hint = "give a TOML file, or a folder of them"
+    content = read_bytes(path, f"thresholds {str(path)!r}", MAX_FILE_BYTES, ThresholdError, hint)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pytest_ocg.errors import ThresholdError
+from pytest_ocg.errors import ThresholdError, did_you_mean
 from pytest_ocg.gate.thresholds import GUIDE, SCHEMA, Limit, Origin, Selection, Thresholds, is_number
+from pytest_ocg.inputs.files import parse_toml
 from pytest_ocg.inputs.models import id_name
+from pytest_ocg.inputs.prompts import CONDITIONS
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.metrics.catalogue import PER_CENT
 from pytest_ocg.results.signature import SIGNATURE_KEYS
@@ -22,7 +22,6 @@ _SELECTION_KEYS = ("sets", "pattern", "metrics", "provenance")
 _LIMIT_KEYS = ("min", "max", "max_drop", "max_rise", "baseline", "strict", "signature")
 _SIGNATURE_KEYS = tuple(key for key in SIGNATURE_KEYS if key != "sets")
 _TEXT_KEYS = ("dataset", "dataset_sha256", "templates_sha256", "matcher", "quantization")
-_CONDITIONS = ("ordered", "original")
 _ORIGINS: Mapping[str, Origin] = MappingProxyType({"measured": "measured", "published": "published"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SETS = re.compile(r"all|[1-9][0-9]{0,8}(:[0-9]{1,18})?")
@@ -35,10 +34,7 @@ def parse_thresholds(text: str, path: Path) -> Thresholds:
 
     Raises ThresholdError, naming file, key and value.
     """
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ThresholdError(f"{path}: is not valid TOML: {error}; see {GUIDE}") from error
+    table = parse_toml(text, str(path), ThresholdError, f"; see {GUIDE}")
     schema = table.get("schema")
     if type(schema) is not int or schema != SCHEMA:
         raise ThresholdError(f"{path}: schema is {schema!r}, this version reads {SCHEMA}; write schema = {SCHEMA}")
@@ -177,7 +173,7 @@ def _signature(path: Path, table: Mapping[str, Any]) -> Mapping[str, Any]:
             _text(path, f"signature.{key}", table[key])
     checks = {
         "templates": (_is_id_list, "a list of different template numbers, such as [0, 1, 2]"),
-        "condition": (lambda value: value in _CONDITIONS, " or ".join(map(repr, _CONDITIONS))),
+        "condition": (lambda value: value in CONDITIONS, " or ".join(map(repr, CONDITIONS))),
         "shots": (_is_count, "a whole number, 0 or more"),
     }
     for key, (holds, wanted) in checks.items():
@@ -197,9 +193,8 @@ def _is_id_list(value: object) -> bool:
 def _check_keys(path: Path, prefix: str, table: Mapping[str, Any], known: Collection[str], noun: str = "key") -> None:
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            way_out = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-            raise ThresholdError(f"{path}: unknown {noun} {prefix + key!r}; {way_out}")
+            hint = did_you_mean(key, known) or f"; known are {', '.join(known)}"
+            raise ThresholdError(f"{path}: unknown {noun} {prefix + key!r}{hint}")
 
 
 def _table(path: Path, key: str, value: object) -> Mapping[str, Any]:

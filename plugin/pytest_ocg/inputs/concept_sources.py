@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pytest_ocg.errors import ConceptError
+from pytest_ocg.errors import ConceptError, shown
+from pytest_ocg.inputs import hub
+from pytest_ocg.inputs.files import check_file, read_bytes
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
+
+_WANTED = "name a JSON or JSONL file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,38 +31,21 @@ def read_rows(path: Path) -> list[Row]:
 
     Raises ConceptError naming the file and the place in it.
     """
-    _check_file(path)
     rows = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_json(path)
     if not rows:
         raise ConceptError(f"{path}: holds no concept set; expected objects with a list under 'concept_set'")
     for row in rows:
         if not isinstance(row.fields, dict):
             raise ConceptError(
-                f"{row.place}: must be an object with a list under 'concept_set', not {_shown(row.fields)}"
+                f"{row.place}: must be an object with a list under 'concept_set', not {shown(row.fields)}"
             )
     return rows
 
 
-def _check_file(path: Path) -> None:
-    try:
-        if path.is_dir():
-            raise ConceptError(f"{path}: is a folder; name a JSON or JSONL file in it")
-        if not path.exists():
-            raise ConceptError(f"{path}: there is no such file")
-        if not path.is_file():
-            raise ConceptError(f"{path}: is not a regular file")
-        size_bytes = path.stat().st_size
-    except (OSError, ValueError) as cause:
-        raise ConceptError(f"{str(path)!r}: cannot be read: {cause}") from cause
-    if size_bytes > MAX_FILE_BYTES:
-        raise ConceptError(f"{path}: {size_bytes:,} bytes are more than the {MAX_FILE_BYTES:,} a concept file may have")
-
-
 def _read_json(path: Path) -> list[Row]:
+    content = read_bytes(path, f"concepts {str(path)!r}", MAX_FILE_BYTES, ConceptError, _WANTED)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as cause:
-        raise ConceptError(f"{path}: cannot be read: {cause.strerror or cause}") from cause
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
         line = cause.object.count(b"\n", 0, cause.start) + 1
         raise ConceptError(
@@ -85,6 +72,7 @@ def _parse(text: str, place: str) -> Any:
 
 
 def _read_parquet(path: Path) -> list[Row]:
+    check_file(path, f"concepts {str(path)!r}", MAX_FILE_BYTES, ConceptError, _WANTED)
     try:
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError as cause:
@@ -100,20 +88,15 @@ def _read_parquet(path: Path) -> list[Row]:
     return [Row(f"{path}[{index}]", row) for index, row in enumerate(table.to_pylist())]
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
-
-
 REPOSITORY = "allenai/commongen_lite"
 DATA_FILE = "commongen_hard_nohuman.json"
 SUFFIXES = (".json", ".jsonl", ".parquet")
-TIMEOUT_SECONDS = 10.0
 
-_WAYS_OUT = (
-    "Ways out: --ocg-concepts everyday (shipped with this plugin, but other concept sets than the paper's), or "
+_INSTEAD = (
+    "pass --ocg-concepts everyday (shipped with this plugin, but other concept sets than the paper's) or "
     "--ocg-concepts PATH with a JSON or JSONL file of concept sets"
 )
+_OTHER_REVISION = f"leave out --ocg-concepts-revision for the newest, or {_INSTEAD}"
 
 
 def commongen_lite_file(revision: str | None = None) -> Path:
@@ -122,18 +105,15 @@ def commongen_lite_file(revision: str | None = None) -> Path:
     What is in the hub cache is used without asking the network, so later runs read what the first one read. Otherwise
     the hub is asked once, with a time limit. Raises ConceptError that names the ways out.
     """
-    try:
-        hub = importlib.import_module("huggingface_hub")
-        errors = importlib.import_module("huggingface_hub.errors")
-    except ImportError as cause:
-        raise ConceptError(f"commongen-lite: huggingface_hub cannot be imported ({cause}). {_WAYS_OUT}") from cause
-    return _cached(hub, errors, revision) or _downloaded(hub, errors, revision)
+    wanted = hub.Wanted(f"commongen-lite: {REPOSITORY}", revision, ConceptError, _OTHER_REVISION, _INSTEAD)
+    with hub.asking(wanted) as library:
+        return _cached(library, revision) or _downloaded(library, wanted)
 
 
-def _cached(hub: Any, errors: Any, revision: str | None) -> Path | None:
+def _cached(library: Any, revision: str | None) -> Path | None:
     try:
         folder = Path(
-            hub.snapshot_download(
+            library.snapshot_download(
                 REPOSITORY,
                 repo_type="dataset",
                 revision=revision,
@@ -141,39 +121,22 @@ def _cached(hub: Any, errors: Any, revision: str | None) -> Path | None:
                 allow_patterns=[f"*{suffix}" for suffix in SUFFIXES],
             )
         )
-    except errors.LocalEntryNotFoundError:
+    except library.errors.LocalEntryNotFoundError:
         return None
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     name = _data_file(names)
     return None if name is None else folder / name
 
 
-def _downloaded(hub: Any, errors: Any, revision: str | None) -> Path:
-    shown = f"{REPOSITORY}@{revision}" if revision else REPOSITORY
-    try:
-        # Asked first, because it takes a time limit: downloads retry, and against a silent server never give up.
-        info = hub.HfApi().dataset_info(REPOSITORY, revision=revision, timeout=TIMEOUT_SECONDS)
-        names = [sibling.rfilename for sibling in info.siblings or ()]
-        name = _data_file(names)
-        if name is None:
-            raise ConceptError(
-                f"commongen-lite: {shown} has no data file that can be told apart among {names!r}. {_WAYS_OUT}"
-            )
-        return Path(
-            hub.hf_hub_download(REPOSITORY, name, repo_type="dataset", revision=revision, etag_timeout=TIMEOUT_SECONDS)
-        )
-    except errors.RevisionNotFoundError as cause:
-        raise ConceptError(
-            f"commongen-lite: {REPOSITORY} has no revision {revision!r}; leave out "
-            f"--ocg-concepts-revision for the newest. {_WAYS_OUT}"
-        ) from cause
-    # The hub's HTTP error derives from that of the HTTP library it is built on, which differs between its versions.
-    except (*errors.HfHubHTTPError.__bases__, OSError, ValueError) as cause:
-        reason = str(cause).strip().splitlines() or [""]
-        raise ConceptError(
-            f"commongen-lite: {shown} is not in the local hub cache and cannot be had from the hub "
-            f"({type(cause).__name__}: {reason[0]}). {_WAYS_OUT}"
-        ) from cause
+def _downloaded(library: Any, wanted: hub.Wanted) -> Path:
+    revision, seconds = wanted.revision, hub.TIMEOUT_SECONDS
+    # Asked first, because it takes a time limit: downloads retry, and against a silent server never give up.
+    info = library.HfApi().dataset_info(REPOSITORY, revision=revision, timeout=seconds)
+    names = [sibling.rfilename for sibling in info.siblings or ()]
+    name = _data_file(names)
+    if name is None:
+        raise ConceptError(f"{wanted.name} has no data file that can be told apart among {names!r}; {_INSTEAD}")
+    return Path(library.hf_hub_download(REPOSITORY, name, repo_type="dataset", revision=revision, etag_timeout=seconds))
 
 
 def _data_file(names: list[str]) -> str | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pytest_ocg.errors import ConceptError, OptionError, did_you_mean
+from pytest_ocg.errors import ConceptError, OptionError, did_you_mean, shown
 from pytest_ocg.inputs.concept_sources import Row, commongen_lite_file, read_rows
 from pytest_ocg.inputs.files import resource
 
@@ -93,11 +92,6 @@ def load_dataset(source: str, *, revision: str | None = None) -> Dataset:
     return _dataset(path.name, read_rows(path))
 
 
-def orders(concept_set: ConceptSet) -> list[tuple[Concept, ...]]:
-    """Every order of the concepts, the dataset's own first: n! of them."""
-    return list(itertools.permutations(concept_set.concepts))
-
-
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
@@ -127,7 +121,7 @@ def _listed(row: Row) -> list[object]:
         raise ConceptError(f"{row.place}: the field 'concept_set' is missing{hint}")
     value = row.fields["concept_set"]
     if not isinstance(value, list):
-        raise ConceptError(f'{row.place}: concept_set must be a list such as ["dog_N", "catch_V"], not {_shown(value)}')
+        raise ConceptError(f'{row.place}: concept_set must be a list such as ["dog_N", "catch_V"], not {shown(value)}')
     return value
 
 
@@ -148,15 +142,15 @@ def _concepts(row: Row) -> tuple[Concept, ...]:
 
 def _concept(item: object, place: str) -> Concept:
     if not isinstance(item, str):
-        raise ConceptError(f"{place} must be a string such as 'dog_N', not {_shown(item)}")
+        raise ConceptError(f"{place} must be a string such as 'dog_N', not {shown(item)}")
     lemma, _, tag = unicodedata.normalize("NFC", item).rpartition("_")
     if tag not in ("N", "V"):
         raise ConceptError(
-            f"{place} is {_shown(item)}; a concept is a word and its tag, N for a noun or V for a verb, such as 'dog_N'"
+            f"{place} is {shown(item)}; a concept is a word and its tag, N for a noun or V for a verb, such as 'dog_N'"
         )
     if len(lemma) > MAX_LEMMA_CHARACTERS or not _is_word(lemma):
         raise ConceptError(
-            f"{place} is {_shown(item)}; its word must be 1 to {MAX_LEMMA_CHARACTERS} letters, digits, "
+            f"{place} is {shown(item)}; its word must be 1 to {MAX_LEMMA_CHARACTERS} letters, digits, "
             "hyphens and apostrophes, and begin with a letter or digit"
         )
     return Concept(lemma, "N" if tag == "N" else "V")
@@ -168,8 +162,3 @@ def _is_word(lemma: str) -> bool:
         character in "-'\u2019" or unicodedata.category(character)[0] in "LM" or character.isdecimal()
         for character in lemma
     )
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"

@@ -1,7 +1,8 @@
-"""Files that come with the package or from a user: where shipped data lies, and TOML read once and checked."""
+"""Files that come with the package or from a user: where they are, which are too large to read, and TOML."""
 
 from __future__ import annotations
 
+import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,16 +20,53 @@ def resource(*parts: str) -> Path:
     return packaged if (_PACKAGE / parts[0]).is_dir() else _CHECKOUT.joinpath(*parts)
 
 
+def check_file(path: Path, name: str, limit_bytes: int, error: type[OcgError], hint: str) -> None:
+    """Raise `error` where there is no file at the path, no regular one, or one of over `limit_bytes`.
+
+    `name` is what messages call it, in the plural: `results 'x'`. `hint` says which file should be given instead.
+    """
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError) as cause:
+        raise error(f"{name} do not exist; {hint}") from cause
+    except (OSError, ValueError) as cause:
+        raise error(_unreadable(name, cause)) from cause
+    if not stat.S_ISREG(status.st_mode):
+        raise error(f"{name} are {'a folder' if stat.S_ISDIR(status.st_mode) else 'not a regular file'}; {hint}")
+    if status.st_size > limit_bytes:
+        raise error(f"{name} are over {limit_bytes} bytes, too large to be read")
+
+
+def read_bytes(path: Path, name: str, limit_bytes: int, error: type[OcgError], hint: str) -> bytes:
+    """The content of a file that may be anybody's; raises `error` as `check_file` does, and where it cannot be read."""
+    check_file(path, name, limit_bytes, error, hint)
+    try:
+        return path.read_bytes()
+    except OSError as cause:
+        raise error(_unreadable(name, cause)) from cause
+
+
+def _unreadable(name: str, cause: OSError | ValueError) -> str:
+    return f"{name} cannot be read ({getattr(cause, 'strerror', None) or cause}); make them readable"
+
+
 def read_toml(path: Path, error: type[OcgError]) -> dict[str, Any]:
     """The file's content; raises `error` naming the file where it cannot be read or is not TOML in UTF-8."""
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        text = path.read_bytes().decode("utf-8-sig")
     except OSError as cause:
         raise error(f"{path}: cannot be read: {cause.strerror or cause}") from cause
     except UnicodeDecodeError as cause:
         raise error(f"{path}: is not UTF-8 text: byte {cause.start} is {cause.object[cause.start]:#04x}") from cause
+    return parse_toml(text, str(path), error)
+
+
+def parse_toml(text: str, place: str, error: type[OcgError], hint: str = "") -> dict[str, Any]:
+    """What the text says in TOML; raises `error` naming the place where it is none, with `hint` at the end."""
+    try:
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as cause:
-        raise error(f"{path}: is not valid TOML: {cause}") from cause
+        raise error(f"{place}: is not valid TOML: {cause}{hint}") from cause
 
 
 def check_keys(

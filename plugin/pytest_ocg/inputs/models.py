@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pytest_ocg.errors import ModelError, did_you_mean
 from pytest_ocg.inputs.files import check_keys, read_toml, resource, text_value
 from pytest_ocg.inputs.prompts import Prompt
-
-Quantization = Literal["4bit", "8bit", "none"]
+from pytest_ocg.inputs.settings import QUANTIZATIONS, Quantization
 
 HUGGINGFACE = "huggingface"
 OPENAI = "openai"
@@ -46,10 +45,10 @@ class ModelSpec:
     """Where a model is had and what is special about it.
 
     `backend` is `huggingface`, `openai`, or the name of another way to get replies. `source` is a hub id, a local
-    folder, a `.gguf` file or a hosted model's name. `published_as` is its row name in the paper's tables. `reasoning`
-    is the pair of tags around a reasoning block (docs/definitions.md, Decoding). `answer` is the pair of tags around
-    the answer, where the model marks it. `max_new_tokens` overrides the default cap. `key_variable` is the environment
-    variable of the key, None for the backend's own.
+    folder, a `.gguf` file or a hosted model's name. `published_as` is its row name in the paper's tables, None where
+    the paper does not have it. `reasoning` is the pair of tags around a reasoning block (docs/definitions.md,
+    Decoding). `answer` is the pair of tags around the answer, where the model marks it. `max_new_tokens` overrides the
+    default cap. `key_variable` is the environment variable of the key, None for the backend's own.
     """
 
     name: str
@@ -103,11 +102,6 @@ def resolve_model(name: str, registry: Mapping[str, ModelSpec]) -> ModelSpec:
     if hub_id is None:
         raise ModelError(f"model {name!r} is not known{did_you_mean(name, registry, 3) or '.'} {_ACCEPTED}")
     return _known(name, HUGGINGFACE, hub_id["source"], hub_id["revision"], registry)
-
-
-def published_name(spec: ModelSpec) -> str | None:
-    """The model's row name in the paper's tables, None for a model the paper does not have."""
-    return spec.published_as
 
 
 def id_name(name: str) -> str:
@@ -209,7 +203,7 @@ def _registered(name: str, entry: object, place: str) -> ModelSpec:
         "note",
     }:
         text_value(table, key, place, ModelError)
-    for key, allowed in (("backend", (HUGGINGFACE, OPENAI)), ("quantization", ("4bit", "8bit", "none"))):
+    for key, allowed in (("backend", (HUGGINGFACE, OPENAI)), ("quantization", QUANTIZATIONS)):
         if key in table and table[key] not in allowed:
             raise ModelError(f"{place}: {key} must be one of {', '.join(allowed)}, not {table[key]!r}")
     for key in table.keys() & {"reasoning", "answer"}:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from pytest_ocg.errors import MetricError
+from pytest_ocg.errors import MetricError, did_you_mean
 from pytest_ocg.metrics import catalogue
 
 if TYPE_CHECKING:
@@ -71,6 +70,4 @@ def _factory(name: str) -> Callable[..., object]:
 def _unknown(name: str, names: Sequence[str]) -> str:
     if name in catalogue.needing("verdicts"):
         return f"metric {name!r} is part of every run and need not be asked for; to choose are {', '.join(names)}"
-    near = [repr(match) for match in get_close_matches(name, names)]
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"unknown metric {name!r}: {hint}To choose are {', '.join(names)}"
+    return f"unknown metric {name!r}{did_you_mean(name, names, 3) or '.'} To choose are {', '.join(names)}"

@@ -49,7 +49,7 @@ class MetricFacts:
     has_pattern_value: bool = False
     has_pattern_limit: bool = False
     without_interval: str = ""
-    is_published: bool = True
+    is_published: bool = False
 
     @property
     def label(self) -> str:
@@ -68,6 +68,7 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
             is_share_of_replies=True,
             has_pattern_value=True,
             has_pattern_limit=True,
+            is_published=True,
         ),
         "coverage_ordered": MetricFacts(
             title="coverage\nw/ order",
@@ -78,6 +79,7 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
             is_share_of_replies=True,
             has_pattern_value=True,
             has_pattern_limit=True,
+            is_published=True,
         ),
         "ordered_rate": MetricFacts(
             title="ordered\nrate",
@@ -87,6 +89,7 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
             tolerance=2.0,
             has_pattern_value=True,
             has_pattern_limit=True,
+            is_published=True,
         ),
         "pbleu": MetricFacts(
             title="pBLEU",
@@ -96,6 +99,7 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
             first_limit="max",
             limit_rank=5,
             tolerance=2.0,
+            is_published=True,
         ),
         "pbleurt": MetricFacts(
             title="pBLEURT",
@@ -104,19 +108,20 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
             model_option="bleurt_model",
             low=-100.0,  # BLEURT times 100 leaves 0 to 100 on either side
             high=200.0,
+            is_published=True,
         ),
         "distinct2": MetricFacts(
             title="distinct",
             needs="replies",
             factory="pytest_ocg.metrics.diversity:Distinct",
             is_share_of_replies=True,
+            is_published=True,
         ),
         "distinct2_pooled": MetricFacts(
             title="distinct\n(pooled)",
             needs="replies",
             factory="pytest_ocg.metrics.diversity:PooledDistinct",
             without_interval="its bigrams are counted over all sets together, so it is no mean over sets",
-            is_published=False,
         ),
         "diverse_rate": MetricFacts(
             title="diverse\nrate",
@@ -127,6 +132,7 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
             tolerance=3.0,
             is_share_of_replies=True,
             has_pattern_value=True,
+            is_published=True,
         ),
         "perplexity": MetricFacts(
             title="perplexity",
@@ -135,6 +141,7 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
             model_option="perplexity_model",
             high=math.inf,
             margin_share=0.05,
+            is_published=True,
         ),
     }
 )

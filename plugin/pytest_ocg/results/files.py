@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from pytest_ocg.errors import ResultsError, printable, shown
+from pytest_ocg.inputs.files import read_bytes
 from pytest_ocg.results.schema import SCHEMA, Results
 from pytest_ocg.run.record import CaseRecord, read_json, read_record
 
@@ -107,14 +108,7 @@ def _results_path(path: Path) -> Path:
 
 
 def _content(path: Path, name: str, limit_bytes: int, hint: str) -> bytes:
-    try:
-        if not path.is_file():
-            raise ResultsError(f"{name} do not exist; {hint}")
-        if path.stat().st_size > limit_bytes:
-            raise ResultsError(f"{name} are over {limit_bytes} bytes, too large for a {path.name}")
-        return path.read_bytes()
-    except OSError as error:
-        raise ResultsError(f"{name} cannot be read ({error.strerror}); make them readable") from error
+    return read_bytes(path, name, limit_bytes, ResultsError, hint)
 
 
 def _record(line: bytes, place: str) -> CaseRecord:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from pytest_ocg.inputs.selection import SetSample, Shard
+from pytest_ocg.errors import did_you_mean
 
-TEMPLATE_IDS = tuple(range(6))
+if TYPE_CHECKING:
+    from pytest_ocg.inputs.selection import SetSample, Shard
+
+# What only some readers need they import themselves: a session that does not use the plugin should not pay for it.
 
 
 def choice(*allowed: str) -> Callable[[str], str]:
@@ -15,9 +18,7 @@ def choice(*allowed: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in allowed:
-            near = difflib.get_close_matches(text, allowed, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"{text!r} is not one of {', '.join(allowed)}{hint}")
+            raise ValueError(f"{text!r} is not one of {', '.join(allowed)}{did_you_mean(text, allowed)}")
         return text
 
     return read
@@ -50,6 +51,8 @@ def flag(text: str) -> bool:
 
 def set_sample(text: str) -> SetSample:
     """`N` or `N:SEED`."""
+    from pytest_ocg.inputs.selection import SetSample
+
     count, _, seed = text.partition(":")
     try:
         return SetSample(number(1, 10_000_000)(count), number(0, 2**32 - 1)(seed) if seed else 0)
@@ -59,6 +62,8 @@ def set_sample(text: str) -> SetSample:
 
 def shard(text: str) -> Shard:
     """`I/N`, with I from 1 to N."""
+    from pytest_ocg.inputs.selection import Shard
+
     index, _, count = text.partition("/")
     try:
         whole = number(1, 10_000)(count)
@@ -68,11 +73,17 @@ def shard(text: str) -> Shard:
 
 
 def template_ids(text: str) -> tuple[int, ...]:
-    """A list of template ids, sorted, each once."""
+    """A list of ids of the benchmark's templates, sorted, each once."""
+    from pytest_ocg.inputs.prompts import load_templates
+
+    known = [template.id for template in load_templates().templates]
     ids = []
     for part in text.split(","):
         try:
-            ids.append(number(TEMPLATE_IDS[0], TEMPLATE_IDS[-1])(part.strip()))
+            chosen = number(min(known), max(known))(part.strip())
+            if chosen not in known:
+                raise ValueError(f"there is no template {chosen}")
+            ids.append(chosen)
         except ValueError as error:
             raise ValueError(f"{text!r} is not a list of template ids such as 0,3 ({error})") from None
     return tuple(sorted(set(ids)))
@@ -80,12 +91,14 @@ def template_ids(text: str) -> tuple[int, ...]:
 
 def conditions(text: str) -> tuple[str, ...]:
     """The conditions to run."""
-    return ("ordered", "original") if choice("ordered", "original", "both")(text) == "both" else (text,)
+    from pytest_ocg.inputs.prompts import CONDITIONS
+
+    return CONDITIONS if choice(*CONDITIONS, "both")(text) == "both" else (text,)
 
 
 def matcher(text: str) -> str:
     """A matcher's name."""
-    from pytest_ocg.run.judging.coverage import MATCHERS  # not needed where the plugin is installed but not used
+    from pytest_ocg.run.judging.coverage import MATCHERS
 
     return choice(*MATCHERS)(text)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_ocg.inputs.selection import SetSample, Shard
+from pytest_ocg.inputs.settings import DEFAULT_MAX_NEW_TOKENS, QUANTIZATIONS, Quantization
 from pytest_ocg.run import option_readers as values
+
+if TYPE_CHECKING:
+    from pytest_ocg.inputs.selection import SetSample, Shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
     ),
     Declaration(
         "quantization",
-        values.choice("4bit", "8bit", "none"),
+        values.choice(*QUANTIZATIONS),
         None,
         "how weights are loaded; without it the model's registry entry decides",
         "NAME",
@@ -140,7 +143,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "max-new-tokens",
         values.number(1, 1_000_000),
         None,
-        "cap on the length of a reply; default 128, more for reasoning models",
+        f"cap on the length of a reply; default {DEFAULT_MAX_NEW_TOKENS}, more for reasoning models",
         "N",
     ),
     Declaration("seed", values.number(0, 2**32 - 1), "0", "random seed, recorded with the results", "N"),
@@ -214,7 +217,7 @@ class Options:
     base_url: str | None
     concurrency: int
     outputs: Path | None
-    quantization: Literal["4bit", "8bit", "none"] | None
+    quantization: Quantization | None
     dtype: str
     device: str
     gpus_per_worker: int

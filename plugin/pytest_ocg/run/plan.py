@@ -13,9 +13,8 @@ from pytest_ocg.inputs.concepts import ConceptSet, Dataset, load_dataset
 from pytest_ocg.inputs.models import HOSTED, OPENAI, ModelSpec, id_names, load_registry, resolve_model
 from pytest_ocg.inputs.prompts import Prompt, Templates, build_prompt, load_templates
 from pytest_ocg.inputs.selection import Whole, cut_shard, sample_sets, whole_run
+from pytest_ocg.inputs.settings import DEFAULT_MAX_NEW_TOKENS
 from pytest_ocg.run.options import Options
-
-DEFAULT_MAX_NEW_TOKENS = 128
 
 
 @dataclass(frozen=True)

@@ -81,3 +81,4 @@ def _register_execution(config: pytest.Config, benchmark: Benchmark, progress: P
     execution = Execution(benchmark, progress)
     config.stash[EXECUTION] = execution
     config.pluginmanager.register(execution, "ocg-execution")
+    config.add_cleanup(execution.unfreeze)  # runs last, after pytest's own collection of garbage

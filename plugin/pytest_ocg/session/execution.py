@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 from collections.abc import Sequence
@@ -47,6 +48,7 @@ class Execution:
         self._cache: Cache | None = None
         self._told = 0
         self._has_generated = False
+        self._has_frozen = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> object:
@@ -56,7 +58,7 @@ class Execution:
         try:
             return (yield)
         finally:
-            gc.freeze()
+            self._freeze()
             if was_enabled:
                 gc.enable()
 
@@ -96,6 +98,12 @@ class Execution:
         """Give back the cache."""
         if self._cache is not None:
             self._cache.close()
+
+    def unfreeze(self) -> None:
+        """Give all objects back to the garbage collector: the process may go on after this session."""
+        if self._has_frozen:
+            gc.unfreeze()
+            atexit.register(gc.freeze)  # a process that ends now does not search them for garbage
 
     def judged(self, item: pytest.Item, case: Case) -> Record:
         """The record of the case, which the item's setup report will carry.
@@ -137,7 +145,11 @@ class Execution:
         """Let the garbage collector pass over the reports kept so far, while no model has left anything to collect."""
         self._has_generated |= ran.generated > 0
         if not self._has_generated:
-            gc.freeze()
+            self._freeze()
+
+    def _freeze(self) -> None:
+        gc.freeze()
+        self._has_frozen = True
 
     def _before_generating(self, batch: Batch, prompts: int) -> None:
         if self._progress is not None:

@@ -1,16 +1,203 @@
-"""Order bias on models whose bias is known: none, one order whatever is asked, and in between."""
+"""The order a reply has, how much a model keeps to one order, and how that bends what is asked of it.
+
+Checked on replies whose answer is known, and on models whose bias is: none, one order whatever is asked, in between.
+"""
 
 import dataclasses
 import itertools
 import json
 import math
 import random
+from collections import Counter
 
+import msgspec
 import pytest
 
-from pytest_ocg.analysis.order_bias import order_biases
+from pytest_ocg.analysis.order_bias import (
+    by_set,
+    entropy_bits,
+    kendall_distance,
+    measure_preference,
+    modes,
+    order_biases,
+    random_entropy_bits,
+    read_reply_order,
+    realised_order,
+)
+from pytest_ocg.run.record import Outcome
 
+A, B, PART = ("ask", "cup"), ("cup", "ask"), ("ask",)
 ORDERS = list(itertools.permutations(("ask", "bake", "cup", "dog")))
+
+
+@pytest.mark.parametrize(
+    ("positions", "order"),
+    [
+        ([[4], [9]], ("dog", "run")),
+        ([[9], [4]], ("run", "dog")),
+        ([[4, 20], [9]], ("dog", "run")),
+        ([[20, 30], [9, 25]], ("run", "dog")),
+        ([[4], []], None),
+        ([[], []], None),
+        ([[4, 20], [4]], None),
+        ([[4], [0, 4]], ("run", "dog")),
+    ],
+)
+def test_concepts_stand_where_they_first_occur_and_one_word_for_two_leaves_it_open(positions, order):
+    assert realised_order(["dog", "run"], positions) == order
+
+
+def test_a_reply_may_keep_the_order_asked_for_and_yet_begin_with_another(make_record):
+    found = read_reply_order(make_record(A, ["cup", "ask", "cup"]))
+    assert (found.realised, found.in_order, found.deviates) == (B, True, False)
+
+
+def test_a_reply_in_another_order_deviates_and_one_without_all_concepts_does_not(make_record):
+    assert read_reply_order(make_record(A, B)).deviates
+    missing = read_reply_order(make_record(A, PART))
+    assert (missing.realised, missing.covered, missing.is_undecided, missing.deviates) == (None, False, False, False)
+
+
+def test_two_concepts_at_the_same_word_are_undecided(make_record):
+    found = read_reply_order(make_record(A, A, positions=[[4], [4]], in_order=False))
+    assert (found.realised, found.is_undecided, found.deviates) == (None, True, False)
+
+
+def test_without_a_reply_there_is_no_order(make_record):
+    assert read_reply_order(make_record(A, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "distance"),
+    [("abcd", "abcd", 0), ("abcd", "bacd", 1), ("abcd", "dabc", 3), ("abcd", "cdab", 4), ("abcd", "dcba", 6)],
+)
+def test_the_distance_counts_pairs_the_other_way_round_and_is_the_same_both_ways(one, other, distance):
+    assert kendall_distance(tuple(one), tuple(other)) == kendall_distance(tuple(other), tuple(one)) == distance
+
+
+def test_of_the_24_orders_of_four_1_3_5_6_5_3_1_lie_at_distance_0_to_6():
+    found = Counter(kendall_distance(tuple("abcd"), order) for order in itertools.permutations("abcd"))
+    assert [found[distance] for distance in range(7)] == [1, 3, 5, 6, 5, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [({}, ()), ({A: 2, B: 1}, (A,)), ({B: 2, A: 2}, (A, B)), ({A: 0, B: 0}, ()), ({A: 0, B: 1}, (B,))],
+)
+def test_the_most_frequent_orders_are_all_that_share_first_place(counts, expected):
+    assert modes(Counter(counts)) == expected
+
+
+def test_replies_are_grouped_by_template_and_set(make_record):
+    replies = [
+        read_reply_order(make_record(A, A, template=template, set_id=name))
+        for template in (0, 1)
+        for name in ("x", "y")
+    ]
+    assert list(by_set(replies)) == [(0, "x"), (0, "y"), (1, "x"), (1, "y")]
+    assert by_set([]) == {}
+
+
+@pytest.fixture
+def preference(make_record):
+    """Measures what is written for each set in turn; two concepts, asked for as `ask cup`."""
+
+    def measure(*sets, concepts=2, template=0):
+        records = [
+            make_record(A, written, set_id=f"cs{number}", template=template)
+            for number, of_set in enumerate(sets)
+            for written in of_set
+        ]
+        return measure_preference([read_reply_order(record) for record in records], concepts)
+
+    return measure
+
+
+@pytest.mark.parametrize(
+    ("written", "default", "held_out", "bits"),
+    [
+        ([A, A, A, A], 100, 100, 0),
+        ([A, A, A, B], 75, 75, 2 - 0.75 * math.log2(3)),
+        ([A, A, B, B], 50, 0, 1),
+        ([A, B], 50, 0, 1),
+        ([A, A, B], 100 * 2 / 3, 100 / 3, math.log2(3) - 2 / 3),
+    ],
+)
+def test_shares_and_entropy_are_those_of_the_counts(preference, written, default, held_out, bits):
+    found = preference(written)
+    assert (found.default_share, found.held_out_share) == pytest.approx((default, held_out))
+    assert found.entropy_bits == pytest.approx(bits)
+    assert (found.replies, found.sets) == (len(written), 1)
+
+
+def test_a_model_that_always_writes_one_order_has_all_of_the_share_and_no_entropy(make_model):
+    replies = [read_reply_order(record) for record in make_model(sorted)]
+    found = measure_preference(replies, 4)
+    assert (found.default_share, found.held_out_share, found.entropy_bits) == (100, 100, 0)
+
+
+def test_a_model_that_does_as_asked_has_a_24th_of_the_share_and_all_of_the_entropy(make_model):
+    found = measure_preference([read_reply_order(record) for record in make_model(list)], 4)
+    assert (found.default_share, found.held_out_share) == pytest.approx((100 / 24, 0))
+    assert found.entropy_bits == pytest.approx(math.log2(24)) == pytest.approx(found.most_bits)
+
+
+def test_sets_weigh_by_their_replies_in_shares_and_alike_in_entropy(preference):
+    found = preference([A, A, A, A], [A, B])
+    assert found.default_share == pytest.approx(100 * 5 / 6)
+    assert found.entropy_bits == pytest.approx(0.5)
+
+
+def test_templates_weigh_alike(make_record):
+    written = {0: [A, A, A, A], 1: [A, B]}
+    replies = [
+        read_reply_order(make_record(A, order, template=template))
+        for template in written
+        for order in written[template]
+    ]
+    assert measure_preference(replies, 2).default_share == pytest.approx(75)
+
+
+def test_one_reply_of_a_set_says_nothing_and_none_is_not_zero(preference):
+    for found in (preference(), preference([A]), preference([PART, PART])):
+        assert (found.default_share, found.held_out_share, found.entropy_bits) == (None, None, None)
+        assert (found.entropy_bits_at_random, found.sets) == (None, 0)
+    assert preference([A]).replies == 1
+
+
+def test_replies_without_all_concepts_do_not_count(preference):
+    assert preference([A, A, PART, PART]) == preference([A, A])
+
+
+def test_at_random_the_held_out_share_is_one_over_the_orders_however_few_replies_there_are(preference):
+    for replies in (2, 3, 5):
+        shares = [preference(written).held_out_share for written in itertools.product([A, B], repeat=replies)]
+        assert math.fsum(shares) / len(shares) == pytest.approx(preference([A, A]).held_out_share_at_random) == 50
+
+
+@pytest.mark.parametrize(("replies", "orders"), [(2, 2), (3, 2), (4, 3), (2, 24), (3, 24)])
+def test_the_entropy_at_random_is_the_mean_over_all_that_can_be_written(replies, orders):
+    every = [entropy_bits(Counter(chosen)) for chosen in itertools.product(range(orders), repeat=replies)]
+    assert random_entropy_bits(replies, orders) == pytest.approx(math.fsum(every) / len(every))
+
+
+def test_the_entropy_at_random_comes_near_its_most_with_many_replies():
+    assert random_entropy_bits(24, 24) < random_entropy_bits(5000, 24) < math.log2(24)
+    assert random_entropy_bits(5000, 24) == pytest.approx(math.log2(24), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("write", "heat_map"),
+    [
+        (list, [(24, 0, 0, 0), (0, 24, 0, 0), (0, 0, 24, 0), (0, 0, 0, 24)]),
+        (lambda asked: asked[::-1], [(0, 0, 0, 24), (0, 0, 24, 0), (0, 24, 0, 0), (24, 0, 0, 0)]),
+        (sorted, [(6, 6, 6, 6)] * 4),
+        (lambda asked: asked[:3], [(0, 0, 0, 0)] * 4),
+    ],
+)
+def test_the_heat_map_counts_where_the_concept_asked_for_at_each_place_stands(make_model, write, heat_map):
+    replies = [read_reply_order(record) for record in make_model(write)]
+    assert measure_preference(replies, 4).heat_map == tuple(heat_map)
 
 
 def by_place(kept):
@@ -42,7 +229,7 @@ def test_a_model_without_bias_shows_a_flat_line(make_model, chances):
     records = []
     for number in range(80):
         success = chances[number % len(chances)]
-        records += [{**record, "set": f"cs{number}"} for record in make_model(write, templates=3)]
+        records += [msgspec.structs.replace(one, set=f"cs{number}") for one in make_model(write, templates=3)]
     [bias] = order_biases(records)
     total = sum(one.replies for one in bias.by_distance)
     level = sum(one.in_order for one in bias.by_distance) / total
@@ -139,7 +326,8 @@ def test_models_conditions_shots_and_sizes_of_sets_are_kept_apart(make_record):
 
 
 def test_in_condition_original_too_it_is_the_order_of_the_prompt_that_is_kept_or_not(make_model):
-    original = [{**record, "condition": "original", "outcome": "hit"} for record in make_model(sorted)]
+    original = make_model(sorted, condition="original")
+    assert {record.outcome for record in original} == {Outcome.HIT}
     [bias], [ordered] = order_biases(original), order_biases(make_model(sorted))
     assert bias.by_distance == ordered.by_distance
 

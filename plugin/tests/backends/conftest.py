@@ -10,7 +10,6 @@ import pytest
 from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.huggingface.backend import HuggingFaceBackend
 from pytest_ocg.inputs.models import ModelSpec
-from pytest_ocg.inputs.prompts import Message, Prompt
 
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
@@ -112,20 +111,6 @@ def backend_of():
     yield make
     for backend in opened:
         backend.close()
-
-
-@pytest.fixture(scope="session")
-def make_prompt():
-    """Builds the prompt of template 0 for these words."""
-
-    def make(*words: str) -> Prompt:
-        messages = (
-            Message("system", "You are a helpful assistant. Please generate only an answer."),
-            Message("user", f"Concepts: {' '.join(words)}\n\nWrite a sentence.\n\nAnswer:"),
-        )
-        return Prompt(words, 0, "ordered", 0, messages)
-
-    return make
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
 """Replies made elsewhere: found by what was asked, checked line by line."""
 
 import json
+import os
 
 import pytest
 
 from pytest_ocg.backends.base import ErrorKind, GenerationSettings
-from pytest_ocg.backends.replay import ReplayBackend
+from pytest_ocg.backends.replay import MAX_FILE_BYTES, ReplayBackend
 from pytest_ocg.errors import BackendError
 from pytest_ocg.inputs.models import ModelSpec
 from pytest_ocg.inputs.prompts import Prompt
@@ -49,6 +50,13 @@ def test_an_empty_reply_is_an_error_and_a_recorded_error_stays_what_it_was(repla
     )
     made = backend.generate([prompt("a", "b"), prompt("b", "a")])
     assert [generation.error for generation in made] == [ErrorKind.EMPTY, ErrorKind.FILTERED]
+
+
+def test_a_file_too_large_for_replies_is_not_read(replay, tmp_path):
+    backend = replay()
+    os.truncate(tmp_path / "outputs.jsonl", MAX_FILE_BYTES + 1)
+    with pytest.raises(BackendError, match=rf"replies '.*outputs.jsonl' are over {MAX_FILE_BYTES} bytes, too large"):
+        backend.generate([prompt("a")])
 
 
 def test_rows_of_other_models_are_passed_over(replay):

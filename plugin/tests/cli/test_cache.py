@@ -184,7 +184,7 @@ def test_prune_without_a_terminal_needs_yes(monkeypatch, capsys, folder, stdin):
         (["--all", "--model", "gpt-4o"], "--model NAME, --before YYYY-MM-DD, both, or --all alone"),
         (["--before", "yesterday"], "--before: 'yesterday' is not a day; write it like 2026-01-31"),
         (["--before", "2026-02-30"], "--before: '2026-02-30' is not a day; write it like 2026-01-31"),
-        (["--model", "gemma2-9"], "no replies by the model 'gemma2-9'; there are by 'gemma2-9b'"),
+        (["--model", "gemma2-9"], "no replies by the model 'gemma2-9'; did you mean 'gemma2-9b'?"),
         (["--model", "zzz"], "no replies by the model 'zzz'; there are by 'gemma2-9b', 'gpt-4o'"),
     ],
 )

@@ -8,21 +8,17 @@ import sys
 
 import pytest
 
+from plugin.tests.nouns import full_record, results_of
 from pytest_ocg import cli
-from pytest_ocg.session.finish import write_results
+from pytest_ocg.results.writing import write_results
 
 
-@pytest.fixture
-def run(tmp_path, make_results):
-    """The folder of a run of two cases."""
-    case = {
-        "id": "a", "model": "m", "condition": "ordered", "shots": 0, "template": 0, "set": "cs000", "pattern": "NV",
-        "concepts": ["dog", "run"], "outcome": "hit", "reply": "The dog runs.", "finish_reason": "stop",
-        "prompt_tokens": None, "completion_tokens": None, "cached": False, "made_by": "m1", "covered": True,
-        "in_order": True, "missing": [], "order_break": None, "positions": [[4], [8]], "echo": False,
-    }  # fmt: skip
-    folder = tmp_path / "run"
-    write_results(folder, make_results(), [json.dumps(case), json.dumps({**case, "id": "b", "reply": "=cmd()"})])
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a run of two cases, one of them with a reply that a spreadsheet would run."""
+    folder = tmp_path_factory.mktemp("export") / "run"
+    cases = [full_record(id="a"), full_record(id="b", reply="=cmd()")]
+    write_results(folder, results_of({}), [json.dumps(case) for case in cases])
     return folder
 
 

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from plugin.tests.nouns import full_results
 from pytest_ocg.cli import main
 from pytest_ocg.gate.files import load_thresholds
 from pytest_ocg.gate.published import published_files
@@ -17,8 +19,12 @@ MODEL = "smollm2-135m"
 def folder(tmp_path, monkeypatch, make_results):
     """A folder to stand in, with the results of a whole run."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "results.json").write_text(json.dumps(make_results()), encoding="utf-8")
+    save(tmp_path, make_results())
     return tmp_path
+
+
+def save(folder, results) -> None:
+    (folder / "results.json").write_text(json.dumps(full_results(results)), encoding="utf-8")
 
 
 def thresholds(*words: object) -> tuple[int, str]:
@@ -68,7 +74,7 @@ def test_files_from_the_paper_are_written_and_named(folder):
 def test_the_file_of_a_model_is_found_by_the_name_that_was_given(folder, make_results):
     results = make_results()
     results["rows"][0]["model"] = "scripted_echo"
-    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    save(folder, results)
     thresholds("write", "results.json")
     status, said = thresholds("show", "scripted:echo")
     assert (status, said.splitlines()[0].partition(": ")[0]) == (0, str(folder / "thresholds" / "scripted_echo.toml"))
@@ -77,9 +83,9 @@ def test_the_file_of_a_model_is_found_by_the_name_that_was_given(folder, make_re
 def test_two_models_are_not_written_to_one_file(folder, make_results, capsys):
     results = make_results()
     results["rows"].append({**results["rows"][0], "model": "other"})
-    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    save(folder, results)
     assert thresholds("write", "results.json", "two.toml") == (2, "")
-    assert "'two.toml' are one file, which cannot hold those of 'smollm2-135m' and 'other'" in capsys.readouterr().err
+    assert re.match("ocg: .*'two.toml'.*'smollm2-135m' and 'other'", capsys.readouterr().err)
     assert not (folder / "two.toml").exists()
 
 
@@ -119,25 +125,18 @@ def test_a_threshold_file_cannot_write_to_the_terminal(folder):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "says"),
     [
-        (
-            ("show", "no-such"),
-            "ocg: there are no thresholds for 'no-such'; give a file, or where to look for 'no-such.toml'",
-        ),
-        (("show", "gemma2-9b"), "ocg: there are no thresholds for 'gemma2-9b'; give a file, or where to look for"),
-        (("show", "a:b"), "ocg: there are no thresholds for 'a:b'; give a file, or where to look for 'a_b.toml', such"),
-        (("write", "nowhere"), "ocg: results 'nowhere' do not exist"),
-        (("write", "results.json", "published"), "ocg: thresholds 'published' are those that come with the package"),
-        (("write", "results.json", "--margin", "-1"), "ocg: margin is -1.0; it must be a number of per cent points"),
-        (
-            ("write", "results.json", "--max-drop", "nan"),
-            "ocg: max_drop is nan; it must be a number of per cent points",
-        ),
+        (("show", "no-such"), "'no-such'.*'no-such.toml'.*published"),
+        (("show", "gemma2-9b"), "'gemma2-9b'.*'gemma2-9b.toml'.*published"),
+        (("show", "a:b"), "'a:b'.*'a_b.toml'.*published"),
+        (("write", "nowhere"), "'nowhere' do not exist"),
+        (("write", "results.json", "published"), "'published'.*--ocg-thresholds"),
+        (("write", "results.json", "--margin", "-1"), "margin is -1.0;"),
+        (("write", "results.json", "--max-drop", "nan"), "max_drop is nan;"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_and_status_2(folder, capsys, words, said):
+def test_what_cannot_be_done_is_one_line_and_status_2(folder, capsys, words, says):
     assert thresholds(*words) == (2, "")
     error = capsys.readouterr().err
-    assert error.startswith(said)
-    assert error.count("\n") == 1
+    assert re.fullmatch(f"ocg: .*{says}.*\n", error), error

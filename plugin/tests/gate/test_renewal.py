@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import math
+import re
 import tomllib
 from pathlib import Path
 
@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ocg.gate.judge import Status, evaluate
+from plugin.tests.nouns import results_of, rows_of
+from pytest_ocg.gate.judge import evaluate
 from pytest_ocg.gate.parsing import parse_thresholds
 from pytest_ocg.gate.renewal import render_thresholds
-from pytest_ocg.gate.thresholds import METRIC_RANGES
+from pytest_ocg.metrics.catalogue import METRICS
+from pytest_ocg.results.rows import run_rows
+from pytest_ocg.results.verdicts import Status
 
 PATH = Path("thresholds/smollm2-135m.toml")
 HEAD = 'schema = 1\nmodel = "smollm2-135m"\n'
@@ -19,13 +22,13 @@ SMOKE = "selection.smoke"
 SETS = '[selection.smoke]\nsets = "4:0"\n'
 
 
-@pytest.fixture
-def results(make_results):
-    return make_results()
-
-
 def render(results, text=None, margin=1.0, max_drop=None) -> str:
-    return render_thresholds(text, PATH, results, results["rows"][0], margin, max_drop)
+    """The threshold file of the run, whose text says what is handed on."""
+    read = results_of(results)
+    [measured] = run_rows(read)
+    renewed = render_thresholds(text, PATH, read, measured, margin, max_drop)
+    assert renewed.thresholds == parse_thresholds(renewed.text, PATH)
+    return renewed.text
 
 
 def smoke(text: str) -> dict:
@@ -33,7 +36,7 @@ def smoke(text: str) -> dict:
 
 
 def holds(results, text) -> bool:
-    return evaluate(results, results["rows"][0], parse_thresholds(text, PATH)).status is Status.PASSED
+    return evaluate(rows_of(results)[0], parse_thresholds(text, PATH)).status is Status.PASSED
 
 
 def test_a_new_file_holds_limits_signature_and_provenance(results):
@@ -74,9 +77,7 @@ def test_a_new_file_holds_limits_signature_and_provenance(results):
             }
         },
     }
-    assert written.startswith(
-        "# Taken with --ocg-write-thresholds; the guide that `ocg thresholds --help` names explains each line.\n"
-    )
+    assert re.match("# .*--ocg-write-thresholds.*`ocg thresholds --help`", written)
 
 
 @pytest.mark.parametrize(
@@ -129,24 +130,20 @@ def test_a_drop_that_is_allowed_stays_and_its_baseline_is_renewed(results):
     assert "max_drop = 0.5 # ours\nbaseline = 21.4\n" in render(results, text)
 
 
-@given(st.sampled_from(sorted(METRIC_RANGES)), st.floats(0, 1), st.floats(0, 5))
+@given(st.sampled_from(sorted(METRICS)), st.floats(0, 1), st.floats(0, 5))
 def test_a_run_holds_what_was_written_from_it(metric, share, margin):
-    low, high = METRIC_RANGES[metric]
-    high = min(high, 10_000)
+    low, high = METRICS[metric].low, min(METRICS[metric].high, 10_000)
     value = low + share * (high - low)
-    results = {"rows": [], "selection": {"planned": 1, "run": 1, "complete": True, "sets": None}}
-    row = {
-        "model": "m",
-        "counts": {"planned": 1, "hit": 1, "miss": 0, "error": 0},
-        "metrics": {metric: {"value": value, "n": 1}},
+    run = {
+        "selection": {"planned": 1, "run": 1},
+        "rows": [{"counts": {"planned": 1, "hit": 1}, "metrics": {metric: {"value": value}}}],
     }
-    text = render_thresholds(
-        f'schema = 1\nmodel = "m"\n[selection.full.metrics.{metric}]\nmin = 0\nmax = 1\n', PATH, results, row, margin
-    )
-    limits = parse_thresholds(text, PATH).selections[0].limits[0]
-    assert limits.minimum <= value + 1e-6
-    assert value <= limits.maximum + 1e-6
-    assert limits.minimum > 0 or low < 0 or value < 0.2
+    text = render(run, f"schema = 1\n[selection.full.metrics.{metric}]\nmin = 0\nmax = 1\n", margin)
+    [limit] = parse_thresholds(text, PATH).selections[0].limits
+    assert limit.minimum <= value + 1e-6
+    assert value <= limit.maximum + 1e-6
+    assert limit.minimum > 0 or low < 0 or value < 0.2
+    assert holds(run, text)
 
 
 HAND_MADE = """\
@@ -294,7 +291,7 @@ def test_any_way_to_write_tables_is_renewed(results, text):
 
 def test_metrics_that_were_not_measured_are_left_out_of_a_new_file(results):
     results["rows"][0]["metrics"]["pbleu"] = {"value": None, "n": 0, "signature": None, "reason": "not asked for"}
-    results["rows"][0]["metrics"]["ordered_rate"]["value"] = math.nan
+    results["rows"][0]["metrics"]["ordered_rate"]["value"] = None
     assert list(smoke(render(results))["metrics"]) == ["coverage_ordered", "diverse_rate", "coverage_unordered"]
 
 

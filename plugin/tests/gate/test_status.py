@@ -4,58 +4,61 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.gate.judge import Status, Verdict, default_status, exit_status, judge
+from plugin.tests.nouns import results_of, rows_of
+from pytest_ocg.gate.judge import default_status, exit_status, judge
 from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
+from pytest_ocg.results.verdicts import Status, Verdict
 
 MODEL = "smollm2-135m"
-PASSED, FAILED, OPEN = (Verdict("m", status) for status in Status)
+PASSED, FAILED, OPEN = (Verdict("m", "m", None, None, status) for status in Status)
 
 
-def thresholds(**signature) -> Thresholds:
+def thresholds(**signature) -> dict[str, Thresholds]:
     selection = Selection("smoke", (Limit("coverage_ordered", 20.0),), "4:0")
-    return Thresholds(Path("x.toml"), MODEL, (selection,), 0.0, signature)
+    return {MODEL: Thresholds(Path("x.toml"), MODEL, (selection,), 0.0, signature)}
 
 
-@pytest.fixture
-def results(make_results):
-    return make_results()
+def names_and_statuses(verdicts) -> list[tuple[str, Status]]:
+    return [(verdict.name, verdict.status) for verdict in verdicts]
 
 
 def test_a_row_for_which_there_are_no_thresholds_says_how_to_take_them(results):
-    assert [verdict.line() for verdict in judge(results, {})] == [
-        "gate: NOT EVALUATED smollm2-135m no thresholds for this model; take them with --ocg-write-thresholds"
-    ]
+    [verdict] = judge(rows_of(results), {})
+    assert (verdict.model, verdict.status) == (MODEL, Status.NOT_EVALUATED)
+    assert "--ocg-write-thresholds" in verdict.line()
 
 
 def test_of_two_conditions_the_one_with_thresholds_is_judged(make_results):
-    verdicts = judge(make_results("ordered", "original"), {MODEL: thresholds(condition="ordered", shots=0)})
-    assert [verdict.line() for verdict in verdicts] == ["gate: PASSED smollm2-135m (1 limit holds)"]
+    verdicts = judge(rows_of(make_results("ordered", "original")), thresholds(condition="ordered", shots=0))
+    assert names_and_statuses(verdicts) == [(MODEL, Status.PASSED)]
+    assert verdicts[0].condition == "ordered"
 
 
 def test_failed_requests_of_the_other_condition_are_not_passed_over(make_results):
     results = make_results("ordered", "original")
     results["rows"][1]["counts"].update(miss=0, hit=0, error=576)
-    verdicts = judge(results, {MODEL: thresholds(condition="ordered")})
-    assert [verdict.status for verdict in verdicts] == [Status.PASSED, Status.NOT_EVALUATED]
-    assert (
-        verdicts[1]
-        .line()
-        .startswith("gate: NOT EVALUATED smollm2-135m original 0-shot no reply was scored (576 errors in 576 cases)")
-    )
+    verdicts = judge(rows_of(results), thresholds(condition="ordered"))
+    assert names_and_statuses(verdicts) == [
+        (f"{MODEL} ordered 0-shot", Status.PASSED),
+        (f"{MODEL} original 0-shot", Status.NOT_EVALUATED),
+    ]
+    assert "576 errors in 576 cases" in verdicts[1].line()
     assert exit_status(verdicts, mode="auto", default=1) == 1
 
 
 def test_thresholds_for_a_condition_that_was_not_run_judge_nothing(make_results):
-    verdicts = judge(make_results("original"), {MODEL: thresholds(condition="ordered")})
-    assert [verdict.status for verdict in verdicts] == [Status.NOT_EVALUATED]
-    assert "condition is 'original' but the thresholds are for 'ordered'" in verdicts[0].line()
+    verdicts = judge(rows_of(make_results("original")), thresholds(condition="ordered"))
+    assert names_and_statuses(verdicts) == [(MODEL, Status.NOT_EVALUATED)]
+    [reason] = verdicts[0].reasons
+    assert reason.startswith("condition is 'original'")
+    assert "'ordered'" in reason
 
 
 def test_open_thresholds_judge_every_condition_under_its_own_name(make_results):
-    verdicts = judge(make_results("ordered", "original"), {MODEL: thresholds()})
-    assert [verdict.line() for verdict in verdicts] == [
-        "gate: PASSED smollm2-135m ordered 0-shot (1 limit holds)",
-        "gate: PASSED smollm2-135m original 0-shot (1 limit holds)",
+    verdicts = judge(rows_of(make_results("ordered", "original")), thresholds())
+    assert names_and_statuses(verdicts) == [
+        (f"{MODEL} ordered 0-shot", Status.PASSED),
+        (f"{MODEL} original 0-shot", Status.PASSED),
     ]
 
 
@@ -94,24 +97,24 @@ def test_a_passed_gate_pardons_misses_but_no_other_failed_test():
 
 
 @pytest.mark.parametrize(
-    ("counts", "status"),
-    [
-        ({"hit": 576, "miss": 0, "error": 0}, 0),
-        ({"hit": 575, "miss": 1, "error": 0}, 1),
-        ({"hit": 575, "miss": 0, "error": 1}, 1),
-        ({"hit": 0, "miss": 0, "error": 0}, 1),
-        ({"hit": 0, "miss": 0, "error": 576}, 1),
-        ({}, 1),
-        ({"hit": "576", "miss": 0, "error": 0}, 1),
-    ],
+    ("hit", "miss", "error", "status"),
+    [(576, 0, 0, 0), (575, 1, 0, 1), (575, 0, 1, 1), (0, 0, 0, 1), (0, 0, 576, 1)],
 )
-def test_pytests_own_status_is_read_off_the_counts(results, counts, status):
-    results["rows"][0]["counts"] = counts
-    assert default_status(results) == status
+def test_pytests_own_status_is_read_off_the_counts(results, hit, miss, error, status):
+    results["rows"][0]["counts"].update(hit=hit, miss=miss, error=error)
+    assert default_status(results_of(results)) == status
 
 
 def test_a_cut_or_empty_run_was_not_green(results):
-    results["rows"][0]["counts"] = {"hit": 576, "miss": 0, "error": 0}
+    results["rows"][0]["counts"].update(hit=576, miss=0, error=0)
     results["selection"]["cut"] = "interrupted"
-    assert default_status(results) == 1
-    assert default_status({"rows": []}) == 1
+    assert default_status(results_of(results)) == 1
+    assert default_status(results_of({"rows": []})) == 1
+
+
+def test_every_row_must_have_been_green(make_results):
+    results = make_results("ordered", "original")
+    results["rows"][0]["counts"].update(hit=576, miss=0)
+    assert default_status(results_of(results)) == 1
+    results["rows"][1]["counts"].update(hit=576, miss=0)
+    assert default_status(results_of(results)) == 0

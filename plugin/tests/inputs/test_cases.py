@@ -1,5 +1,6 @@
 """Cases: all of them, always in the same order, with ids that say what `-k` needs."""
 
+import math
 import subprocess
 import sys
 
@@ -41,6 +42,14 @@ def test_every_order_of_every_set_is_asked_by_every_template_under_every_conditi
     assert {case.concepts for case in cases if case.set_id == "cs043"} == {OTHER.concepts, OTHER.concepts[::-1]}
 
 
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_the_orders_of_a_set_are_all_permutations_and_begin_with_the_files_own(size):
+    concepts = tuple(Concept(word, "N") for word in ("b", "a", "d", "c", "e")[:size])
+    found = [case.concepts for case in expand(sets=(ConceptSet("cs000", concepts),))]
+    assert found[0] == concepts
+    assert len(set(found)) == len(found) == math.factorial(size)
+
+
 def test_the_benchmark_of_192_sets_has_27648_cases_of_which_each_pattern_asks_its_own():
     sets = [ConceptSet(f"cs{number:03}", (CATCH, DOG, FRISBEE, THROW)) for number in range(192)]
     cases = expand(sets=sets, templates=range(6))
@@ -77,7 +86,8 @@ def test_no_case_no_batch():
 def test_ids_are_the_same_in_every_process_whatever_the_hash_seed():
     code = (
         "from pytest_ocg.inputs.cases import expand_cases\n"
-        "from pytest_ocg.inputs.concepts import load_dataset, sample_sets\n"
+        "from pytest_ocg.inputs.concepts import load_dataset\n"
+        "from pytest_ocg.inputs.selection import sample_sets\n"
         "sets = sample_sets(load_dataset('everyday').sets, 7, 3)\n"
         "cases = expand_cases(['m'], sets, conditions=('ordered',), templates=(0,), shots=0)\n"
         "print([case.id for case in cases])"

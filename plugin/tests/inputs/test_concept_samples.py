@@ -1,24 +1,15 @@
-"""Orders of a concept set, and samples of a dataset."""
+"""Samples of a dataset."""
 
 from __future__ import annotations
 
 import collections
-import math
 import random
 
 import pytest
 
 from pytest_ocg.errors import OptionError
-from pytest_ocg.inputs.concepts import Concept, ConceptSet, orders
+from pytest_ocg.inputs.concepts import Concept, ConceptSet
 from pytest_ocg.inputs.selection import sample_sets
-
-
-@pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_orders_are_all_permutations_and_begin_with_the_files_own(size):
-    concepts = tuple(Concept(word, "N") for word in ("b", "a", "d", "c", "e")[:size])
-    found = orders(ConceptSet("cs000", concepts))
-    assert found[0] == concepts
-    assert len(set(found)) == len(found) == math.factorial(size)
 
 
 def make_sets(**counts: int) -> tuple[ConceptSet, ...]:

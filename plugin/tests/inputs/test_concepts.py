@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from pytest_ocg.errors import ConceptError, OptionError
-from pytest_ocg.inputs import concept_sources as concept_files
-from pytest_ocg.inputs.concepts import Concept, ConceptSet, load_dataset, orders
+from pytest_ocg.inputs import concept_sources
+from pytest_ocg.inputs.concepts import Concept, ConceptSet, load_dataset
+from pytest_ocg.inputs.selection import whole_run
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "commongen_lite_4.jsonl"
 DOG = {"concept_set": ["dog_N", "catch_V"]}
@@ -105,7 +106,7 @@ def test_composed_and_decomposed_accents_are_the_same_word(tmp_path):
         (["do\u202eg_N", "eat_V"], r"concept_set[0] is 'do\u202eg_N'; its word must be"),
         (["do\ud800g_N", "eat_V"], r"concept_set[0] is 'do\ud800g_N'; its word must be"),
         (["d" * 65 + "_N", "eat_V"], "ddd_N'; its word must be 1 to 64 letters"),
-        (["d" * 999 + "_N", "eat_V"], "ddd…; its word must be 1 to 64 letters"),
+        (["d" * 999 + "_N", "eat_V"], f"'{'d' * 77}...{'d' * 76}_N'; its word must be 1 to 64 letters"),
         (["dog_N", "eat_V", "dog_N"], "concept_set[2] is 'dog_N', whose word is already in concept_set[0]"),
         (["cut_N", "cut_V"], "concept_set[1] is 'cut_V', whose word is already in concept_set[0]"),
         (["Dog_N", "dog_N"], "concept_set[1] is 'dog_N', whose word is already in concept_set[0]"),
@@ -154,16 +155,18 @@ def test_the_same_set_twice_is_refused_with_both_places(tmp_path):
 
 
 def test_a_folder_a_missing_file_and_a_huge_file_are_refused(tmp_path, monkeypatch):
-    assert message_of(tmp_path) == f"{tmp_path}: is a folder; name a JSON or JSONL file in it"
+    assert message_of(tmp_path) == f"concepts '{tmp_path}' are a folder; name a JSON or JSONL file"
     missing = tmp_path / "sets.jsonl"
     assert message_of(missing) == (f"concepts '{missing}': neither commongen-lite, nor everyday, nor a file's path")
     write(missing, [DOG])
-    monkeypatch.setattr(concept_files, "MAX_FILE_BYTES", 20)
-    assert message_of(missing) == f"{missing}: 38 bytes are more than the 20 a concept file may have"
+    monkeypatch.setattr(concept_sources, "MAX_FILE_BYTES", 20)
+    assert message_of(missing) == f"concepts '{missing}' are over 20 bytes, too large to be read"
+    table = write(tmp_path / "sets.parquet", "PAR1" * 10)
+    assert message_of(table) == f"concepts '{table}' are over 20 bytes, too large to be read"
 
 
 def test_a_device_is_refused_instead_of_read_for_ever():
-    assert message_of(Path("/dev/zero")) == "/dev/zero: is not a regular file"
+    assert message_of(Path("/dev/zero")) == "concepts '/dev/zero' are not a regular file; name a JSON or JSONL file"
 
 
 @pytest.mark.parametrize(
@@ -211,7 +214,7 @@ def test_the_papers_sets_have_its_make_up():
     dataset = load_dataset(str(SHARED))
     make_ups = collections.Counter(entry.make_up for entry in dataset.sets)
     assert make_ups == {"NNVV": 109, "NNNV": 74, "NVVV": 6, "NNNN": 2, "VVVV": 1}
-    assert sum(len(orders(entry)) for entry in dataset.sets) == 4608
+    assert whole_run(dataset.sets, [0]).cases_per_row == 4608
 
 
 def test_ten_thousand_sets_load_and_are_numbered_alike(tmp_path):

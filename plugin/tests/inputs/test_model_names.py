@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pytest_ocg.errors import ModelError
-from pytest_ocg.inputs.models import ModelSpec, id_name, id_names, load_registry, published_name, resolve_model
+from pytest_ocg.inputs.models import ModelSpec, id_name, id_names, load_registry, resolve_model
 
 ACCEPTED = (
     "A model is a short name (`ocg models` lists them), a hub id ORG/NAME or ORG/NAME@REVISION, the path of a folder "
@@ -45,9 +45,9 @@ def test_a_registered_model_keeps_what_is_known_of_it_under_its_hub_id(registry)
     spec = resolve_model("AIDC-AI/Marco-o1@abc", registry)
     assert (spec.name, spec.revision, spec.quantization) == ("AIDC-AI/Marco-o1@abc", "abc", "4bit")
     assert spec.reasoning == ("<Thought>", "</Thought>")
-    assert published_name(spec) == "Macro-o1"
+    assert spec.published_as == "Macro-o1"
     hosted = resolve_model("openai:gpt-4o-2024-05-13", registry)
-    assert (hosted.name, published_name(hosted)) == ("openai:gpt-4o-2024-05-13", "GPT-4o")
+    assert (hosted.name, hosted.published_as) == ("openai:gpt-4o-2024-05-13", "GPT-4o")
 
 
 def test_a_local_folder_is_named_by_its_last_part_and_found_from_any_place(registry, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 import pytest_ocg
 from pytest_ocg.errors import ModelError
 from pytest_ocg.inputs.files import resource
-from pytest_ocg.inputs.models import ModelSpec, id_names, load_registry, published_name, resolve_model
+from pytest_ocg.inputs.models import ModelSpec, id_names, load_registry, resolve_model
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +40,13 @@ def test_every_model_of_table_5_is_in_the_registry_with_its_source(registry):
         assert spec.source == (hosted if is_hosted else source)
         assert spec.backend == ("openai" if is_hosted else "huggingface")
         assert spec.quantization == ("none" if is_hosted else "4bit")
-        assert published_name(spec) == row
+        assert spec.published_as == row
         assert bool(spec.base_url) == (prefix == "Gemini")
 
 
 @pytest.mark.parametrize("table", ["table1_zero_shot.csv", "table4_one_shot.csv", "table7_reasoning.csv"])
 def test_every_row_of_the_result_tables_belongs_to_one_model(registry, table):
-    names = [published_name(spec) for spec in registry.values()]
+    names = [spec.published_as for spec in registry.values()]
     assert [names.count(row) for row in published(table, "model")] == [1] * len(published(table, "model"))
 
 
@@ -60,7 +60,7 @@ def test_the_registry_is_the_papers_models_and_one_to_try_with(registry):
         "HuggingFaceTB/SmolLM2-135M-Instruct",
         note="small enough for a CPU; not in the paper",
     )
-    assert published_name(registry["smollm2-135m"]) is None
+    assert registry["smollm2-135m"].published_as is None
 
 
 def test_a_reasoning_model_has_its_tags_and_a_larger_cap(registry):
@@ -69,7 +69,7 @@ def test_a_reasoning_model_has_its_tags_and_a_larger_cap(registry):
     assert spec.reasoning == ("<Thought>", "</Thought>")
     assert spec.answer == ("<Output>", "</Output>")
     assert spec.max_new_tokens == 2048
-    assert published_name(spec) == "Macro-o1"
+    assert spec.published_as == "Macro-o1"
 
 
 def test_gemini_is_reached_through_its_openai_compatible_endpoint(registry):
@@ -155,7 +155,7 @@ def test_a_registry_without_models_is_refused(tmp_path, content, message):
 def test_the_inputs_import_nothing_heavy():
     script = (
         "import sys\n"
-        "from pytest_ocg import concepts, models, prompts\n"
+        "from pytest_ocg.inputs import concepts, models, prompts\n"
         "models.load_registry(), prompts.load_templates(), concepts.load_dataset('everyday')\n"
         "heavy = {'torch', 'transformers', 'spacy', 'openai', 'sacrebleu', 'huggingface_hub', 'numpy', 'pytest'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"

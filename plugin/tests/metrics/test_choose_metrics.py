@@ -3,7 +3,9 @@
 import pytest
 
 from pytest_ocg.errors import MetricError
-from pytest_ocg.metrics import CHEAP_METRICS, MODEL_METRICS, choose_metrics
+from pytest_ocg.metrics import catalogue, choose_metrics
+
+CHEAP_METRICS, MODEL_METRICS = catalogue.needing("replies"), catalogue.needing("model")
 
 
 @pytest.mark.parametrize(

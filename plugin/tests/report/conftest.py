@@ -4,7 +4,8 @@ import itertools
 
 import pytest
 
-from pytest_ocg.report import summary_table as table
+from plugin.tests.nouns import record_of, results_of
+from pytest_ocg.inputs.published import PAPER_SHA256
 
 METRICS = {
     "coverage_unordered": 97.512, "coverage_ordered": 75.25, "ordered_rate": 77.17, "pbleu": 17.6, "pbleurt": 41.9,
@@ -19,32 +20,30 @@ def make_run():
 
     def make(model="gemma2-9b", *, condition="ordered", published_as="Gemma2-9B", reply="The dog runs."):
         row = {
-            "model": model, "condition": condition, "shots": 0, "published_as": published_as,
-            "metrics": {name: {"value": value, "reason": None} for name, value in METRICS.items()},
-            "by_template": {"0": dict(CELLS), "1": {**CELLS, "coverage_ordered": 70.0}},
-            "by_pattern": {"NNVV": dict(CELLS)},
-            "counts": {
-                "planned": 48, "selected": 48, "hit": 36, "miss": 12, "error": 0, "not_run": 0, "cached": 0, "echo": 0,
-                "truncated": 0, "errors": {},
-            },
+            "model": model, "condition": condition, "published_as": published_as,
+            "metrics": {name: {"value": value} for name, value in METRICS.items()},
+            "by_template": {"0": CELLS, "1": {**CELLS, "coverage_ordered": 70.0}},
+            "by_pattern": {"NNVV": CELLS},
+            "counts": {"planned": 48, "selected": 48, "hit": 36, "miss": 12},
             "made_by": [{"replies": 48, "source": "google/gemma-2-9b-it"}],
         }  # fmt: skip
-        results = {
-            "run": {"started": "2026-11-30T10:00:00+00:00", "python": "3.11.7", "versions": {"spacy": "3.8.18"}},
-            "rows": [row],
-            "dataset": {"name": "commongen-lite", "sha256": table.PAPER_SHA256, "sets": 192, "dropped": 0},
-            "selection": {"sets": None, "shard": None, "complete": True, "templates": [0, 1, 2, 3, 4, 5], "shots": 0},
-            "matcher": "inflection|spacy:3.8.18",
-            "gate": {
-                "verdicts": [{"model": model, "status": "failed", "reasons": ["coverage_ordered 75.3 under 80.0"]}],
-            },
-        }  # fmt: skip
-        records = [
+        results = results_of(
             {
-                "model": model, "condition": condition, "shots": 0, "template": 0, "set": "cs000", "pattern": "NNVV",
-                "concepts": list(asked), "outcome": "hit", "reply": reply, "covered": True, "in_order": True,
-                "positions": [[1], [2], [3], [4]], "echo": False,
+                "run": {"versions": {"spacy": "3.8.18"}},
+                "rows": [row],
+                "dataset": {"name": "commongen-lite", "sha256": PAPER_SHA256, "sets": 192},
+                "selection": {"templates": [0, 1, 2, 3, 4, 5]},
+                "matcher": "inflection|spacy:3.8.18",
+                "gate": {
+                    "verdicts": [{"model": model, "status": "failed", "reasons": ["coverage_ordered 75.3 under 80.0"]}],
+                },
             }
+        )  # fmt: skip
+        records = [
+            record_of(
+                model=model, condition=condition, pattern="NNVV", concepts=list(asked), reply=reply,
+                positions=[[1], [2], [3], [4]],
+            )
             for asked in itertools.permutations(("dog", "park", "run", "walk"))
         ]  # fmt: skip
         return results, records

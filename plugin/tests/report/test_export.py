@@ -4,18 +4,19 @@ import csv
 import io
 import sys
 
+import msgspec
 import pytest
 
+from plugin.tests.nouns import record_of
 from pytest_ocg.errors import ExportError
 from pytest_ocg.report.export import COLUMNS, render_csv, render_parquet
+from pytest_ocg.run.record import ErrorRecord, HitRecord, MissRecord
 
-CASE = {
-    "id": "m-ordered-t0-NV-cs000-dog_run", "model": "m", "condition": "ordered", "shots": 0, "template": 0,
-    "set": "cs000", "pattern": "NV", "concepts": ["dog", "run"], "outcome": "miss", "reply": "He runs the dog.",
-    "finish_reason": "stop", "prompt_tokens": 30, "completion_tokens": None, "cached": False, "made_by": "m1",
-    "covered": True, "in_order": False, "missing": [], "order_break": "run", "positions": [[12], [3]], "echo": False,
-}  # fmt: skip
-ERROR = {**{name: CASE[name] for name in list(CASE)[:8]}, "outcome": "error", "reply": None, "error": "timeout"}
+CASE = record_of(
+    id="m-ordered-t0-NV-cs000-dog_run", pattern="NV", concepts=["dog", "run"], outcome="miss", reply="He runs the dog.",
+    prompt_tokens=30, made_by="m1", in_order=False, order_break="run", positions=[[12], [3]],
+)  # fmt: skip
+ERROR = record_of(outcome="error", error="timeout")
 
 
 def read(export):
@@ -31,7 +32,8 @@ def test_a_case_is_a_line_with_every_column():
 
 
 def test_every_field_of_a_record_is_a_column():
-    assert CASE.keys() | {"error", "detail", "realised"} == set(COLUMNS)
+    fields = {name for kind in (HitRecord, MissRecord, ErrorRecord) for name in kind.__struct_fields__}
+    assert fields | {"outcome", "realised"} == set(COLUMNS)
 
 
 def test_an_error_has_empty_cells_where_there_is_no_verdict():
@@ -39,6 +41,10 @@ def test_an_error_has_empty_cells_where_there_is_no_verdict():
     assert (row["outcome"], row["error"], row["reply"], row["covered"], row["realised"]) == (
         "error", "timeout", "", "", "",
     )  # fmt: skip
+
+
+def replying(reply):
+    return msgspec.structs.replace(CASE, reply=reply)
 
 
 def test_without_cases_there_is_the_header():
@@ -59,32 +65,29 @@ def test_without_cases_there_is_the_header():
     ],
 )
 def test_a_reply_comes_back_exactly(reply):
-    [row] = read(render_csv([{**CASE, "reply": reply}]))
+    [row] = read(render_csv([replying(reply)]))
     assert row["reply"] == reply
 
 
 def test_a_lone_surrogate_which_no_file_can_hold_is_written_out():
-    [row] = read(render_csv([{**CASE, "reply": "lone \udcff"}]))
+    [row] = read(render_csv([replying("lone \udcff")]))
     assert row["reply"] == "lone \\udcff"
-    assert render_csv([{**CASE, "reply": "lone \udcff"}]).text.encode("utf-8")
+    assert render_csv([replying("lone \udcff")]).text.encode("utf-8")
 
 
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\n"])
 def test_what_a_spreadsheet_would_run_is_counted_and_left_or_guarded_when_asked(begin):
     reply = f"{begin}HYPERLINK()"
-    exact = render_csv([{**CASE, "reply": reply}, CASE])
-    guarded = render_csv([{**CASE, "reply": reply}, CASE], for_spreadsheet=True)
+    exact = render_csv([replying(reply), CASE])
+    guarded = render_csv([replying(reply), CASE], for_spreadsheet=True)
     assert exact.formulas == guarded.formulas == 1
-    assert [row["reply"] for row in read(exact)] == [reply, CASE["reply"]]
-    assert [row["reply"] for row in read(guarded)] == [f"'{reply}", CASE["reply"]]
+    assert [row["reply"] for row in read(exact)] == [reply, CASE.reply]
+    assert [row["reply"] for row in read(guarded)] == [f"'{reply}", CASE.reply]
 
 
 def test_parquet_without_pyarrow_is_an_error_that_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(
-        ExportError,
-        match=r'^Parquet needs pyarrow, which .*; pip install "pytest-ordered-commongen\[parquet\]", or write CSV$',
-    ):
+    with pytest.raises(ExportError, match=r'pyarrow.*pip install "pytest-ordered-commongen\[parquet\]".*CSV'):
         render_parquet([CASE])
 
 
@@ -92,7 +95,7 @@ def test_parquet_has_typed_columns_and_lists_also_where_all_is_absent():
     pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
     from pyarrow import parquet
 
-    table = parquet.read_table(io.BytesIO(render_parquet([{**CASE, "reply": "lone \udcff"}, ERROR])))
+    table = parquet.read_table(io.BytesIO(render_parquet([replying("lone \udcff"), ERROR])))
     assert tuple(table.column_names) == COLUMNS
     case, error = table.to_pylist()
     assert (case["concepts"], case["realised"], case["positions"]) == (["dog", "run"], ["run", "dog"], [[12], [3]])

@@ -10,6 +10,12 @@ from pytest_ocg.report import formats
 from pytest_ocg.report.formats import format_of, require_report, write_report
 
 
+@pytest.fixture(scope="module")
+def run():
+    """The results and records of a run of 24 cases."""
+    return whole_run()
+
+
 @pytest.mark.parametrize(
     ("name", "starts"),
     [
@@ -17,15 +23,15 @@ from pytest_ocg.report.formats import format_of, require_report, write_report
         ("R.HTML", b"<!DOCTYPE html>"),
     ],
 )  # fmt: skip
-def test_the_suffix_chooses_the_form(tmp_path, name, starts):
+def test_the_suffix_chooses_the_form(run, tmp_path, name, starts):
     path = tmp_path / "new" / name
-    write_report(path, *whole_run())
+    write_report(path, *run)
     assert path.read_bytes().startswith(starts)
 
 
-def test_parquet_is_one_of_them(tmp_path):
+def test_parquet_is_one_of_them(run, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet", reason="the extra parquet is not installed")
-    write_report(tmp_path / "r.parquet", *whole_run())
+    write_report(tmp_path / "r.parquet", *run)
     assert parquet.read_table(tmp_path / "r.parquet").num_rows == 24
 
 
@@ -64,11 +70,11 @@ def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize(("name", "command"), [("r.md", "ocg report"), ("r.csv", "ocg export")])
-def test_a_write_that_fails_names_the_file_and_the_way_out(tmp_path, name, command):
+def test_a_write_that_fails_names_the_file_and_the_way_out(run, tmp_path, name, command):
     path = tmp_path / name
     path.mkdir()
     with pytest.raises(ExportError) as caught:
-        write_report(path, *whole_run())
+        write_report(path, *run)
     assert str(caught.value) == (
         f"report {str(path)!r} cannot be written (Is a directory); name another file, or make it later with {command}"
     )

@@ -1,9 +1,9 @@
 """The LaTeX table: the columns of the paper's Table 1, one row per model, safe to be compiled."""
 
-import copy
-
+import msgspec
 import pytest
 
+from plugin.tests.report.whole_run import changed
 from pytest_ocg.report.latex import escape, render_latex
 
 
@@ -24,25 +24,27 @@ def test_a_model_has_one_row_in_the_order_of_the_papers_columns(make_run):
 
 
 def test_deltas_to_original_stand_behind_the_values_and_the_original_row_is_left_out(make_run):
-    results = make_run()[0]
-    results["rows"].append({**copy.deepcopy(results["rows"][0]), "condition": "original"})
-    results["rows"][0]["delta_vs_original"] = {"coverage_ordered": 3.8, "pbleu": -1.25, "pbleurt": None}
-    [row] = body(render_latex(results))
+    results, _ = make_run()
+    [ordered] = results.rows
+    deltas = {"coverage_ordered": 3.8, "pbleu": -1.25, "pbleurt": None}
+    rows = (
+        msgspec.structs.replace(ordered, delta_vs_original=deltas),
+        msgspec.structs.replace(ordered, condition="original"),
+    )
+    [row] = body(render_latex(msgspec.structs.replace(results, rows=rows)))
     assert row.startswith(
         r"gemma2-9b & 97.51 & 75.25 {\scriptsize ($+3.80$)} & 77.17 & 17.60 {\scriptsize ($-1.25$)} & 41.90 &"
     )
 
 
 def test_a_row_that_is_not_zero_shot_or_not_ordered_says_so(make_run):
-    results = make_run(condition="original")[0]
-    results["rows"][0]["shots"] = 1
+    results = changed(make_run(condition="original")[0], {"rows.0.shots": 1})
     assert body(render_latex(results))[0].startswith("gemma2-9b (original, 1-shot) & ")
 
 
 def test_what_was_not_computed_is_a_dash_with_its_reason_in_a_comment(make_run):
-    results = make_run()[0]
-    results["rows"][0]["metrics"]["perplexity"] = {"value": None, "reason": "hub is away"}
-    text = render_latex(results)
+    missing = {"rows.0.metrics.perplexity": {"value": None, "reason": "hub is away"}}
+    text = render_latex(changed(make_run()[0], missing))
     assert body(text)[0].endswith(r"& 93.70 & -- \\")
     assert "% -: perplexity: hub is away" in text.splitlines()
 
@@ -66,8 +68,7 @@ def test_nothing_latex_obeys_is_left_in_a_text(text, written):
 def test_text_out_of_a_run_does_not_leave_its_comment_or_its_cell(make_run):
     hostile = "x\n\\input{/etc/passwd} & y \\\\ %"
     results = make_run(model=hostile, published_as=None)[0]
-    results["matcher"] = results["dataset"]["name"] = hostile
-    text = render_latex(results)
+    text = render_latex(changed(results, {"matcher": hostile, "dataset.name": hostile}))
     [row] = body(text)
     assert row.replace(r"\&", "").count("&") == 8
     assert [line for line in text.splitlines() if r"\input" in line] == [text.splitlines()[0]]

@@ -1,9 +1,9 @@
 """The Markdown report: what a reviewer reads in a pull request, and that no text out of a run can break it."""
 
-import copy
-
+import msgspec
 import pytest
 
+from plugin.tests.report.whole_run import changed
 from pytest_ocg.inputs.published import load_published
 from pytest_ocg.report.markdown import render_markdown
 
@@ -21,12 +21,11 @@ def test_the_verdict_comes_first_and_a_failed_one_is_bold(make_run):
     ]
 
 
-@pytest.mark.parametrize("verdicts", [{}, {"gate": {"verdicts": []}}])
-def test_without_a_verdict_it_says_so_and_what_gives_one(make_run, verdicts):
+@pytest.mark.parametrize("gate", [None, {"verdicts": []}])
+def test_without_a_verdict_it_says_so_and_what_gives_one(make_run, gate):
     results, records = make_run()
-    del results["gate"]
-    said = "- gate: no verdict in these results, as in any that were merged; `ocg gate RESULTS` gives it"
-    assert said in render_markdown({**results, **verdicts}, records).splitlines()
+    [said] = lines(render_markdown(changed(results, {"gate": gate}), records), "- gate: no verdict")
+    assert "`ocg gate RESULTS`" in said
 
 
 def test_a_model_has_its_numbers_and_the_papers_under_them(make_run):
@@ -39,14 +38,19 @@ def test_a_model_has_its_numbers_and_the_papers_under_them(make_run):
 
 def test_a_run_that_is_not_the_papers_has_no_published_row(make_run):
     results, records = make_run()
-    results["dataset"]["sha256"] = "0" * 64
-    assert not lines(render_markdown(results, records), "|  | published |")
+    other = changed(results, {"dataset.sha256": "0" * 64})
+    assert not lines(render_markdown(other, records), "|  | published |")
 
 
 def test_deltas_stand_under_the_row_and_what_was_not_computed_has_a_reason(make_run):
     results, records = make_run()
-    results["rows"][0]["delta_vs_original"] = {"coverage_ordered": 3.8, "pbleu": None}
-    results["rows"][0]["metrics"]["perplexity"] = {"value": None, "reason": "hub is away"}
+    results = changed(
+        results,
+        {
+            "rows.0.delta_vs_original": {"coverage_ordered": 3.8, "pbleu": None},
+            "rows.0.metrics.perplexity": {"value": None, "reason": "hub is away"},
+        },
+    )
     text = render_markdown(results, records)
     [delta] = lines(text, "|  | - original |")
     assert delta.split(" | ")[2:6] == ["-", "+3.80", "-", "-"]
@@ -64,13 +68,11 @@ def test_templates_and_patterns_have_their_tables_with_n_and_the_papers_mean(mak
 
 def test_several_models_are_a_mean_with_its_deviation(make_run):
     results, records = make_run()
-    other = copy.deepcopy(results["rows"][0])
-    other["model"], other["by_pattern"]["NNVV"]["coverage_ordered"] = "other", 73.25
-    results["rows"].append(other)
-    assert (
-        "| n = 2 | 97.51 ± 0.00 | 84.26 ± 12.61 | 74.25 ± 1.41 |"
-        in lines(render_markdown(results, records), "| NNVV")[0]
-    )
+    other, _ = make_run("other")
+    other = changed(other, {"rows.0.by_pattern.NNVV.coverage_ordered": 73.25})
+    both = msgspec.structs.replace(results, rows=(*results.rows, *other.rows))
+    [line] = lines(render_markdown(both, records), "| NNVV")
+    assert "| n = 2 | 97.51 ± 0.00 | 84.26 ± 12.61 | 74.25 ± 1.41 |" in line
 
 
 def test_order_bias_has_shares_entropy_distances_first_verbs_and_places(make_run):
@@ -85,10 +87,9 @@ def test_order_bias_has_shares_entropy_distances_first_verbs_and_places(make_run
 def test_bare_lists_bring_a_second_line_without_them(make_run):
     results, records = make_run()
     assert "bare lists left out" not in render_markdown(results, records)
-    records[0]["echo"] = True
-    assert lines(
-        render_markdown(results, records), "| <code>gemma2-9b</code> ordered 0-shot, bare lists left out | 23 |"
-    )
+    records[0] = msgspec.structs.replace(records[0], echo=True)
+    text = render_markdown(results, records)
+    assert lines(text, "| <code>gemma2-9b</code> ordered 0-shot, bare lists left out | 23 |")
 
 
 def test_without_records_it_is_whole_but_for_the_bias(make_run):
@@ -97,7 +98,7 @@ def test_without_records_it_is_whole_but_for_the_bias(make_run):
 
 def test_the_last_line_has_what_it_was_run_with_uncut(make_run):
     results, records = make_run()
-    results["run"]["versions"] = {f"package-{number}": "1.0" for number in range(40)}
+    results = changed(results, {"run.versions": {f"package-{number}": "1.0" for number in range(40)}})
     assert "package-39 1.0</code>" in render_markdown(results, records).splitlines()[-1]
 
 
@@ -108,10 +109,10 @@ HOSTILE = "a|b<img src=x onerror=alert(1)>\n| x | `@all` </details> [l](http://e
 def test_text_out_of_a_run_can_neither_break_a_table_nor_bring_html(make_run, place):
     harmless = render_markdown(*make_run(**{place: "harmless", "published_as": None}))
     results, records = make_run(**{place: HOSTILE, "published_as": None}, reply=HOSTILE)
-    results["dataset"]["name"] = results["run"]["python"] = results["matcher"] = HOSTILE
-    results["rows"][0]["made_by"][0]["source"] = results["gate"]["verdicts"][0]["reasons"][0] = HOSTILE
-    results["rows"][0]["by_pattern"] = {HOSTILE: results["rows"][0]["by_pattern"]["NNVV"]}
-    text = render_markdown(results, records)
+    [of_pattern] = results.rows[0].pattern_values().values()
+    everywhere = ("dataset.name", "run.python", "matcher", "rows.0.made_by.0.source", "gate.verdicts.0.reasons.0")
+    hostile = changed(results, {**dict.fromkeys(everywhere, HOSTILE), "rows.0.by_pattern": {HOSTILE: of_pattern}})
+    text = render_markdown(hostile, records)
     assert len(text.splitlines()) == len(harmless.splitlines())
     assert [line.count("|") for line in text.splitlines()] == [line.count("|") for line in harmless.splitlines()]
     assert text.count("<") == harmless.count("<")

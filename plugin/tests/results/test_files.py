@@ -231,7 +231,7 @@ def test_a_file_too_large_for_results_is_not_read(tmp_path):
     path = tmp_path / "results.json"
     path.touch()
     os.truncate(path, MAX_RESULTS_BYTES + 1)
-    with pytest.raises(ResultsError, match=f"are over {MAX_RESULTS_BYTES} bytes, too large for a results.json"):
+    with pytest.raises(ResultsError, match=f"are over {MAX_RESULTS_BYTES} bytes, too large"):
         load_results(path)
 
 
@@ -339,5 +339,5 @@ def test_generations_too_large_are_not_read(tmp_path):
     path = tmp_path / "generations.jsonl"
     path.touch()
     os.truncate(path, MAX_GENERATIONS_BYTES + 1)
-    with pytest.raises(ResultsError, match=f"are over {MAX_GENERATIONS_BYTES} bytes, too large for a generations"):
+    with pytest.raises(ResultsError, match=f"are over {MAX_GENERATIONS_BYTES} bytes, too large"):
         load_records(path)

@@ -105,6 +105,29 @@ def test_the_work_of_a_lost_worker_goes_to_another_but_for_the_test_it_died_in(p
     assert sched.nodes == [two]
 
 
+@pytest.mark.parametrize("dist", ["load", "loadfile", "loadgroup", "loadscope"])
+def test_after_a_workers_death_the_other_does_the_rest_and_the_run_ends(pytester, distribution, nodeids, dist):
+    config = pytester.parseconfig("--dist", dist)
+    config.option.tx = ["2*popen"]
+    nodeids = [nodeid.replace("test_x.py", f"test_{place // 16}.py") for place, nodeid in enumerate(nodeids)]
+    sched = distribution.pytest_xdist_make_scheduler(config, None)
+    one, two = Node("gw0"), Node("gw1")
+    for node in (one, two):
+        sched.add_node(node)
+        sched.add_node_collection(node, nodeids)
+    sched.schedule()
+    finished, running, *_ = itertools.chain.from_iterable(one.sent)
+    sched.mark_test_complete(one, finished)
+    assert sched.remove_node(one) == nodeids[running]
+    done = 0
+    while two.sent:
+        for place in two.sent.pop(0):
+            sched.mark_test_complete(two, place)
+            done += 1
+    assert done == len(nodeids) - 2
+    assert sched.tests_finished
+
+
 def test_a_worker_lost_without_work_loses_no_test(pytester, distribution, nodeids):
     sched, (one, _) = scheduling(pytester, distribution, nodeids, 2)
     sched.assigned_work[one].clear()

@@ -22,7 +22,7 @@ from plugin.tests.backends.openai.fault_server import (
     refusal,
 )
 
-WAYS = pytest.mark.parametrize("way", [(), ("-n", "0"), ("-n", "2")], ids=["no xdist", "-n0", "-n2"])
+WAYS = pytest.mark.parametrize("way", [(), ("-n", "2")], ids=["no xdist", "-n2"])
 NO_CREDIT = refusal(429, "You exceeded your current quota", code="insufficient_quota")
 LIMITED = refusal(429, "Rate limit reached", code="rate_limit_exceeded", headers={"Retry-After": "0.05"})
 KINDS = {
@@ -51,9 +51,8 @@ def faulty(request):
 
 
 def ask(bench, server, *more, model="openai:served"):
-    """A run in a process of its own: connections cannot be had twice by sessions that import everything anew."""
-    arguments = bench.arguments("--ocg-base-url", server.url, *more, model=model)
-    return bench.pytester.runpytest_subprocess(*arguments)
+    """A run that asks the server."""
+    return bench.run("--ocg-base-url", server.url, *more, model=model)
 
 
 def everything_left(bench, result):
@@ -62,15 +61,14 @@ def everything_left(bench, result):
     return b"".join([result.stdout.str().encode(), result.stderr.str().encode(), *files])
 
 
-@pytest.mark.parametrize("way", [(), ("-n", "2")], ids=["no xdist", "-n2"])
+@WAYS
 def test_a_hosted_model_is_asked_once_a_case_and_remembered(bench, way):
     with FaultServer() as server:
         result = ask(bench, server, *way)
         assert result.ret == 0
         assert result.parseoutcomes() == {"passed": 72}
         assert len(server.requests) == 72
-        again = ask(bench, server, *way)
-        assert again.parseoutcomes() == {"passed": 72}
+        assert ask(bench, server).parseoutcomes() == {"passed": 72}
         assert len(server.requests) == 72
     row = bench.results()["rows"][0]
     assert row["counts"]["cached"] == 72
@@ -85,10 +83,9 @@ def test_a_hosted_model_is_asked_once_a_case_and_remembered(bench, way):
     assert KEY.encode() not in everything_left(bench, result)
 
 
-@WAYS
-def test_every_fault_is_an_error_of_its_kind_and_none_is_a_miss_or_kept(bench, way):
+def test_every_fault_is_an_error_of_its_kind_and_none_is_a_miss_or_kept(bench):
     with FaultServer(faulty) as server:
-        result = ask(bench, server, *way)
+        result = ask(bench, server)
         counts = bench.results()["rows"][0]["counts"]
         assert result.ret == 1
         assert (counts["miss"], counts["not_run"], counts["hit"] + counts["error"]) == (0, 0, 72)
@@ -96,8 +93,7 @@ def test_every_fault_is_an_error_of_its_kind_and_none_is_a_miss_or_kept(bench, w
         assert counts["hit"] > 20
         server.answer = in_order
         before = len(server.requests)
-        again = ask(bench, server, *way)
-        assert again.parseoutcomes() == {"passed": 72}
+        assert ask(bench, server).parseoutcomes() == {"passed": 72}
         assert len(server.requests) - before == counts["error"]
     assert bench.results()["rows"][0]["counts"]["cached"] == counts["hit"]
 
@@ -125,8 +121,7 @@ def test_no_credit_in_mid_run_loses_nothing_and_the_next_run_goes_on(bench, way)
         assert bench.results("ocg-results/partial")["rows"][0]["counts"]["miss"] == 0
         server.answer = in_order
         before = len(server.requests)
-        again = ask(bench, server, *way)
-        assert again.parseoutcomes() == {"passed": 72}
+        assert ask(bench, server).parseoutcomes() == {"passed": 72}
         assert len(server.requests) - before == 72 - 30
     assert bench.results()["rows"][0]["counts"]["cached"] == 30
 
@@ -137,13 +132,12 @@ def test_an_interruption_in_mid_batch_keeps_the_replies_that_came(bench):
             sys.executable,
             "-m",
             "pytest",
-            *bench.arguments("--ocg-base-url", server.url, model="openai:served"),
+            *bench.arguments("--ocg-base-url", server.url, "--ocg-concurrency", "1", model="openai:served"),
         ]
         running = subprocess.Popen(command, cwd=bench.path, stdout=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 120
-        while len(server.requests) < 6 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(1)  # the replies before it are on their way
+        while len(server.requests) < 6 and time.monotonic() < deadline:  # one at a time: five replies came before it
+            time.sleep(0.02)
         running.send_signal(signal.SIGINT)
         told, _ = running.communicate(timeout=120)
         assert running.returncode == pytest.ExitCode.INTERRUPTED
@@ -196,15 +190,25 @@ def test_credentials_in_the_base_url_are_refused_and_not_shown(bench):
     assert KEY.encode() not in everything_left(bench, result)
 
 
-def test_what_it_costs_at_most_is_said_once_before_the_first_request(bench):
-    with FaultServer() as server:
+def without_temperature(request):
+    if "temperature" in request.body:
+        return refusal(400, "Unsupported value: 'temperature'", code="unsupported_value", param="temperature")
+    return in_order(request)
+
+
+def test_what_it_costs_and_what_the_server_refuses_is_reported_once_for_all_workers(bench):
+    with FaultServer(without_temperature) as server:
         result = ask(bench, server, "--ocg-max-new-tokens", "100", "-n", "2")
-    lines = [line for line in result.outlines if "what is in the cache costs nothing" in line]
-    [line] = lines
+    assert result.ret == 0
+    [line] = [line for line in result.outlines if "what is in the cache costs nothing" in line]
     assert line.startswith("openai_served: 72 prompts of about ")
-    assert line.endswith("replies of at most 7,200; cost unknown; what is in the cache costs nothing")
+    assert "replies of at most 7,200; cost unknown; " in line
     first_verdict = next(number for number, text in enumerate(result.outlines) if "100%]" in text)
     assert result.outlines.index(line) < first_verdict
+    [note] = [line for line in result.outlines if line.startswith("note: ")]
+    assert note.startswith("note: openai:served: the server refuses temperature 0")
+    [made] = bench.results()["rows"][0]["made_by"]
+    assert made["effective_decoding"] == {"temperature": None, "seed": 0, "max_tokens": 100}
 
 
 def test_a_known_price_is_applied_to_what_is_selected(bench):
@@ -222,23 +226,6 @@ def test_the_price_of_the_registry_is_not_that_of_another_server(bench):
 def test_quiet_and_local_models_say_nothing_of_cost(bench):
     bench.run("--co", "-q", model="gpt-4o").stdout.no_fnmatch_line("*; cost *")
     bench.run("--co").stdout.no_fnmatch_line("*; cost *")
-
-
-def test_parameters_that_a_server_refuses_are_told_of_once(bench):
-    def without_temperature(request):
-        if "temperature" in request.body:
-            return refusal(400, "Unsupported value: 'temperature'", code="unsupported_value", param="temperature")
-        return in_order(request)
-
-    with FaultServer(without_temperature) as server:
-        result = ask(bench, server, "-n", "2")
-    assert result.ret == 0
-    notes = [line for line in result.outlines if line.startswith("note: ")]
-    assert notes == [
-        "note: openai:served: the server refuses temperature 0: it decodes as it does by default, not greedily"
-    ]
-    [made] = bench.results()["rows"][0]["made_by"]
-    assert made["effective_decoding"] == {"temperature": None, "seed": 0, "max_tokens": 128}
 
 
 def test_concurrency_is_no_part_of_what_a_reply_is_remembered_under(bench):

@@ -48,14 +48,12 @@ def header_of(*shape):
     ],
     ids=["memory", "pickle", "own code", "no weights", "no tokenizer"],
 )
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
-def test_a_model_that_cannot_be_loaded_is_a_usage_error(config, weights, message, workers, bench):
+def test_a_model_that_cannot_be_loaded_is_a_usage_error(config, weights, message, bench):
     folder = bench.path / "large"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(config))
     (folder / weights[0]).write_bytes(weights[1])
-    # A process of its own, since torch cannot be imported a second time.
-    result = bench.pytester.runpytest_subprocess(*bench.arguments("--ocg-device", "cpu", *workers, model=str(folder)))
+    result = bench.run_here("--ocg-device", "cpu", "-n", "2", model=str(folder))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: model '{folder}'*{message}"])
     assert not (bench.path / "ocg-results").exists()
@@ -71,7 +69,7 @@ def test_a_device_that_is_not_there_is_a_usage_error(bench, monkeypatch):
         ("tokenizer.json", b"{}"),
     ):
         (folder / name).write_bytes(content)
-    result = bench.pytester.runpytest_subprocess(*bench.arguments("--ocg-device", "cuda", model=str(folder)))
+    result = bench.run("--ocg-device", "cuda", model=str(folder))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: device 'cuda' is not there for torch *, or pass --ocg-device cpu"])
     assert not (bench.path / "ocg-results").exists()

@@ -1,6 +1,7 @@
 """Options: what is typed becomes a checked value, or a message that names it."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,7 +42,10 @@ def test_models_keep_their_order_and_are_taken_once(pytester):
     [
         (["--ocg-sets", "twelve"], "--ocg-sets: 'twelve' is not N or N:SEED, such as 12 or 12:7"),
         (["--ocg-sets", "0"], "0 is outside 1 to"),
-        (["--ocg-templates", "0,6"], "--ocg-templates: '0,6' is not a list of template ids such as 0,3"),
+        (
+            ["--ocg-templates", "0,6"],
+            "--ocg-templates: '0,6' is not a list of template ids such as 0,3 (6 is outside 0 to 5)",
+        ),
         (["--ocg-condition", "orderd"], "'orderd' is not one of ordered, original, both; did you mean 'ordered'?"),
         (["--ocg-shots", "-1"], "--ocg-shots: -1 is outside 0 to 8"),
         (["--ocg-matcher", "lema"], "did you mean 'lemma'?"),
@@ -72,6 +76,15 @@ def test_a_bad_ini_value_is_named_as_one(pytester):
 def test_a_sample_is_a_number_and_a_seed(text, sample):
     assert option_values.set_sample(text) == sample
     assert option_values.set_sample(str(sample)) == sample
+
+
+def test_template_ids_are_those_of_the_template_file(monkeypatch):
+    own = SimpleNamespace(templates=[SimpleNamespace(id=2), SimpleNamespace(id=7)])
+    monkeypatch.setattr("pytest_ocg.inputs.prompts.load_templates", lambda: own)
+    assert option_values.template_ids("7,2,7") == (2, 7)
+    for text, said in (("2,1", "1 is outside 2 to 7"), ("3", "there is no template 3")):
+        with pytest.raises(ValueError, match=rf"{text!r} is not a list of template ids such as 0,3 \({said}\)"):
+            option_values.template_ids(text)
 
 
 @pytest.mark.parametrize(("text", "value"), [("yes", True), ("1", True), ("off", False), ("", False), ("TRUE", True)])

@@ -18,6 +18,26 @@ def reply(prompt):
 def pytest_ocg_make_backend(spec, settings):
     return ScriptedBackend(reply)
 """
+SPREAD = """
+import random
+from pytest_ocg.metrics.base import SetStatistic, measurement
+
+class Words:
+    def signature(self):
+        return "words|split:space"
+
+    def measure(self, replies):
+        counts = {key: [len(text.split()) for text in texts] for key, texts in replies.items()}
+        statistics = {key: SetStatistic(float(sum(numbers)), len(numbers)) for key, numbers in counts.items()}
+        return measurement(statistics, self.signature(), reason="no reply")
+
+def pytest_ocg_metrics():
+    return {"words": Words}
+
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        random.Random(5).shuffle(items)
+"""
 
 
 @WAYS
@@ -56,39 +76,56 @@ def test_an_error_is_a_test_error_and_enters_no_metric(bench, way):
     assert row["metrics"]["coverage_ordered"]["n"] == 66
 
 
-@WAYS
-def test_all_hits_are_a_green_run(bench, way):
-    result = bench.run(*way, model="scripted:in-order")
+def test_all_hits_are_a_green_run(bench):
+    result = bench.run(model="scripted:in-order")
     assert result.ret == 0
     assert result.parseoutcomes() == {"passed": 72}
 
 
-def test_results_are_the_same_however_tests_are_spread(bench):
+def test_results_and_reports_are_the_same_however_tests_are_spread(bench):
+    bench.pytester.makeconftest(SPREAD)
     seen = []
-    for number, way in enumerate([(), ("-n", "0"), ("-n", "2"), ("-n", "4"), ("-n", "2", "--dist", "worksteal")]):
-        bench.run(*way, "--ocg-output", f"out{number}", "--ocg-batch-size", "10", "--ocg-refresh")
+    for number, way in enumerate([(), ("-n", "3"), ("-n", "2", "--dist", "worksteal")]):
+        report = bench.path / f"out{number}.csv"
+        told = ("--ocg-output", f"out{number}", "--ocg-report", report.name)
+        bench.run(*way, *told, "--ocg-batch-size", "10", "--ocg-refresh")
         results = bench.results(f"out{number}")
         row = results["rows"][0]
-        seen.append((row["metrics"], row["by_template"], row["by_pattern"], results["selection"]))
-        assert [generation["id"] for generation in bench.generations(f"out{number}")] == sorted(
-            (generation["id"] for generation in bench.generations("out0")),
-            key=[generation["id"] for generation in bench.generations("out0")].index,
-        )
-    assert all(entry == seen[0] for entry in seen)
+        assert row["metrics"]["words"]["n"] == 72
+        rows = [(row["id"], row["reply"]) for row in bench.generations(f"out{number}")]
+        seen.append((row["metrics"], row["by_template"], row["by_pattern"], results["selection"], rows))
+        seen[-1] += (report.read_text(encoding="utf-8"),)
+    assert seen[1:] == [seen[0]] * 2
 
 
-def test_workers_are_not_started_where_the_cache_has_every_reply(bench):
+STARTING = """
+import pytest
+
+def pytest_xdist_setupnodes(specs):
+    pytest.exit(f"{len(specs)} would start")
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "starts"),
+    [
+        (("--ocg-sets", "2"), False),
+        ((), True),
+        (("--ocg-sets", "2", "--ocg-refresh"), True),
+        (("--ocg-sets", "2", "--dist", "loadscope"), True),
+    ],
+)
+def test_workers_are_not_started_where_the_cache_has_every_reply(bench, more, starts):
+    bench.pytester.makeconftest(STARTING)
+    assert bench.run("--ocg-sets", "2").parseoutcomes() == {"passed": 12, "missed": 36}
+    again = bench.run_here("-n", "2", *more)
     told = "ocg: every reply is in the cache: tests run in this process*"
-    first = bench.run("-n", "2", "--ocg-sets", "2")
-    first.stdout.no_fnmatch_line(told)
-    warm = bench.run("-n", "2", "--ocg-sets", "2")
-    warm.stdout.fnmatch_lines([told])
-    warm.stdout.no_fnmatch_line("*2 workers*")
-    assert warm.parseoutcomes() == first.parseoutcomes() == {"passed": 12, "missed": 36}
-    for more in ((), ("--ocg-sets", "2", "--ocg-refresh"), ("--ocg-sets", "2", "--dist", "loadscope")):
-        again = bench.run("-n", "2", *more)
+    if starts:
+        again.stdout.fnmatch_lines(["*2 would start*"])
         again.stdout.no_fnmatch_line(told)
-        again.stdout.fnmatch_lines(["*2 workers*"])
+    else:
+        again.stdout.fnmatch_lines([told])
+        assert again.parseoutcomes() == {"passed": 12, "missed": 36}
 
 
 def test_without_a_model_one_skip_says_how_to_start(bench):

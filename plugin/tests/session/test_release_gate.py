@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 
 import pytest
 
@@ -13,12 +14,22 @@ MODEL = "scripted_quarter"
 TWELVE = ("--ocg-concepts", "everyday", "--ocg-sets", "12")
 
 
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory):
+    """The folder that the first test leaves for the others."""
+    return tmp_path_factory.mktemp("taken") / "run"
+
+
 @pytest.fixture
-def release(bench):
+def release(bench, taken):
     """The bench after a run of twelve sets whose results lie in `first`, with its thresholds in `t.toml`."""
+    if taken.exists():
+        shutil.copytree(taken, bench.path, dirs_exist_ok=True)
+        return bench
     result = bench.run(*TWELVE, "--ocg-write-thresholds", "--ocg-thresholds", "t.toml", "--ocg-output", "first")
     result.stdout.fnmatch_lines([f"gate: PASSED {MODEL} (5 limits hold)"])
     assert result.ret == 0
+    shutil.copytree(bench.path, taken)
     return bench
 
 
@@ -46,7 +57,7 @@ def rewrite(bench, old, new):
     (bench.path / "t.toml").write_text(text.replace(old, new))
 
 
-@pytest.mark.parametrize("way", [(), ("-n", "0"), ("-n", "2", "--ocg-cache", "other")])
+@pytest.mark.parametrize("way", [(), ("-n", "2", "--ocg-cache", "other")])
 def test_the_same_model_passes_again_however_tests_are_spread(release, way):
     result = judged(release, *way)
     assert result.ret == 0

@@ -15,9 +15,8 @@ def pytest_ocg_make_backend(spec, settings):
 """
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "0"], ["-n", "2"]], ids=" ".join)
-def test_each_report_is_written_by_its_suffix_and_named(bench, workers):
-    result = bench.run("--ocg-report", "r.md,new/r.tex, r.csv", *workers)
+def test_each_report_is_written_by_its_suffix_and_named(bench):
+    result = bench.run("--ocg-report", "r.md,new/r.tex, r.csv")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["report: r.md", f"report: {'new/r.tex'}", "report: r.csv"])
     assert (bench.path / "r.md").read_text(encoding="utf-8").startswith("## Ordered CommonGen")
@@ -26,7 +25,7 @@ def test_each_report_is_written_by_its_suffix_and_named(bench, workers):
 
 
 def test_the_html_report_is_one_of_them(bench):
-    result = bench.pytester.runpytest_subprocess(*bench.arguments("--ocg-report", "r.html"))
+    result = bench.run("--ocg-report", "r.html")
     result.stdout.fnmatch_lines(["report: r.html"])
     text = (bench.path / "r.html").read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")

@@ -32,23 +32,26 @@ def project(pytester):
     return project
 
 
-@pytest.mark.parametrize("joined", [True, False], ids=["--option=value", "--option value"])
-@pytest.mark.parametrize("way", [(), ("-n", "2")], ids=["no xdist", "-n2"])
-def test_the_projects_ini_file_holds_whatever_paths_our_options_are_given(pytester, project, monkeypatch, joined, way):
+@pytest.mark.parametrize(("joined", "way"), [(True, ()), (False, ()), (False, ("-n", "2"))])
+def test_the_projects_ini_file_holds_whatever_paths_our_options_are_given(
+    pytester, project, kept, monkeypatch, joined, way
+):
     monkeypatch.chdir(project)
     given = {"--ocg-concepts": "../data/sets.jsonl", "--ocg-cache": "../data", "--model": "scripted:quarter"}
     options = [f"{name}={value}" for name, value in given.items()]
     arguments = options if joined else [part for pair in given.items() for part in pair]
-    result = pytester.runpytest_subprocess(*arguments, *way)
+    if way:
+        result = pytester.runpytest_subprocess(*arguments, *way)
+    else:
+        result = pytester.runpytest_inprocess(*arguments, plugins=[kept])
     assert result.parseoutcomes() == {"passed": 6, "missed": 18}
     result.stdout.fnmatch_lines(["rootdir: *project", "configfile: pyproject.toml", "testpaths: tests"])
     result.stdout.fnmatch_lines(["own plugin here", "*1 of 18 misses*"], consecutive=False)
 
 
-def test_tests_named_on_the_command_line_still_decide(pytester, project, monkeypatch):
+def test_tests_named_on_the_command_line_still_decide(pytester, project, kept, monkeypatch):
     monkeypatch.chdir(pytester.path)
-    result = pytester.runpytest_subprocess(
-        "project/tests", "--model", "scripted:quarter", "--ocg-concepts", "data/sets.jsonl", "--ocg-cache", "data"
-    )
+    given = ("--model", "scripted:quarter", "--ocg-concepts", "data/sets.jsonl", "--ocg-cache", "data")
+    result = pytester.runpytest_inprocess("project/tests", *given, plugins=[kept])
     assert result.parseoutcomes() == {"passed": 6, "missed": 18}
     result.stdout.fnmatch_lines(["rootdir: *project", "configfile: pyproject.toml"])

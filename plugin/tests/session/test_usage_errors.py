@@ -31,7 +31,7 @@ import pytest
             ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "openai:gpt-4o"],
             ["*'openai:gpt-4o' is reached by*"],
         ),
-        (["--ocg-outputs", "nowhere.jsonl"], ["*--ocg-outputs 'nowhere.jsonl' cannot be read*"]),
+        (["--ocg-outputs", "nowhere.jsonl"], ["*replies 'nowhere.jsonl' do not exist; *--ocg-outputs*"]),
     ],
 )
 def test_a_bad_option_is_a_usage_error(bench, arguments, messages):
@@ -83,9 +83,8 @@ def test_scoring_models_that_were_not_asked_for_are_not_looked_up(bench):
 
 
 def test_a_scoring_model_out_of_reach_is_a_usage_error_before_anything_is_generated(bench, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    named = ("--ocg-metrics", "perplexity", "--ocg-perplexity-model", "nope/nope")
-    result = bench.pytester.runpytest_subprocess(*bench.arguments(*named))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    result = bench.run("--ocg-metrics", "perplexity", "--ocg-perplexity-model", "nope/nope")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         ["ERROR: model 'nope/nope' is not in the local hub cache and the hub cannot be reached*"]
@@ -103,8 +102,8 @@ def test_one_threshold_file_cannot_be_written_for_two_models(bench):
 
 
 def test_a_scoring_model_that_is_only_part_of_all_costs_no_more_than_its_own_number(bench, monkeypatch, tmp_path):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_HOME", str(tmp_path))
-    result = bench.pytester.runpytest_subprocess(*bench.arguments("--ocg-metrics", "all"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    result = bench.run("--ocg-metrics", "all")
     assert result.parseoutcomes() == {"passed": 18, "missed": 54}
     result.stdout.fnmatch_lines(["-: pBLEURT: model 'lucadiliello/BLEURT-20' *", "-: perplexity: model *gpt2-xl* *"])

@@ -11,7 +11,7 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
 @pytest.fixture
-def calibration(imported_once, monkeypatch):
+def calibration(monkeypatch):
     if not BENCHMARKS.is_dir():
         pytest.skip("the benchmarks are in a checkout alone")
     monkeypatch.syspath_prepend(str(BENCHMARKS))

@@ -12,9 +12,9 @@ from typing import Any
 from pytest_ocg.backends.huggingface import hub
 from pytest_ocg.backends.huggingface.devices import Device, Memory
 from pytest_ocg.backends.huggingface.gguf import read_gguf_header
-from pytest_ocg.backends.huggingface.quantization import Quantization
 from pytest_ocg.backends.huggingface.sources import Source, stored_counts
 from pytest_ocg.errors import ModelError
+from pytest_ocg.inputs.settings import Quantization
 
 PROMPT_TOKENS = 128
 MARGIN = 0.1

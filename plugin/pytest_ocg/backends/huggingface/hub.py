@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from pytest_ocg.errors import ModelError
-
-TIMEOUT_SECONDS = 10.0
+from pytest_ocg.inputs import hub as client
 
 _INDEX = "*.safetensors.index.json"
 _SHARDS = "*-of-*.safetensors"
 _WANTED = ("*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken", "*.py", "*.safetensors")
 _PICKLES = ("*.bin", "*.pt", "*.pth")
+_OTHER_REVISION = "check it on the model's hub page"
+_INSTEAD = "give the path of a local folder or .gguf file instead"
 _UNWANTED = ("original/*", "consolidated*", "onnx/*", "*/*.safetensors", "*/*.bin", "*training_args*")
 
 
@@ -36,9 +36,9 @@ def look_up(name: str, revision: str | None) -> tuple[str, list[str]]:
     cached = _snapshot(name, revision)
     if cached is not None and _weights(cached):
         return cached.name, [path.name for path in cached.iterdir()]
-    with _explained(name, revision):
-        api = importlib.import_module("huggingface_hub").HfApi()
-        info = api.model_info(name, revision=revision, timeout=TIMEOUT_SECONDS)
+    with _asking(name, revision) as library:
+        api = library.HfApi()
+        info = api.model_info(name, revision=revision, timeout=client.TIMEOUT_SECONDS)
         if info.gated:
             api.auth_check(name)
     return str(info.sha), [sibling.rfilename for sibling in info.siblings or ()]
@@ -47,9 +47,9 @@ def look_up(name: str, revision: str | None) -> tuple[str, list[str]]:
 def parameter_counts(name: str, revision: str) -> Mapping[str, int] | None:
     """How many weights of each number format the hub counts in a model's safetensors; None where it does not say."""
     try:
-        with _explained(name, revision):
-            api = importlib.import_module("huggingface_hub").HfApi()
-            counted = api.model_info(name, revision=revision, timeout=TIMEOUT_SECONDS).safetensors
+        with _asking(name, revision) as library:
+            info = library.HfApi().model_info(name, revision=revision, timeout=client.TIMEOUT_SECONDS)
+            counted = info.safetensors
     except ModelError:
         return None
     return None if counted is None else dict(counted.parameters)
@@ -58,9 +58,9 @@ def parameter_counts(name: str, revision: str) -> Mapping[str, int] | None:
 def config_file(name: str, revision: str) -> Path | None:
     """The model's `config.json`, the one file fetched for it; None where it cannot be had."""
     try:
-        with _explained(name, revision):
-            library = importlib.import_module("huggingface_hub")
-            return Path(library.hf_hub_download(name, "config.json", revision=revision, etag_timeout=TIMEOUT_SECONDS))
+        with _asking(name, revision) as library:
+            seconds = client.TIMEOUT_SECONDS
+            return Path(library.hf_hub_download(name, "config.json", revision=revision, etag_timeout=seconds))
     except ModelError:
         return None
 
@@ -80,8 +80,7 @@ def download(name: str, revision: str, *, allow_pickle: bool, notice: Callable[[
     if cached is not None:
         return cached
     notice(f"downloading {name} at {revision[:12]} from the hub")
-    with _explained(name, revision):
-        library = importlib.import_module("huggingface_hub")
+    with _asking(name, revision) as library:
         wanted = (*_WANTED, *_PICKLES) if allow_pickle else _WANTED
         return Path(
             library.snapshot_download(
@@ -90,52 +89,15 @@ def download(name: str, revision: str, *, allow_pickle: bool, notice: Callable[[
         )
 
 
-@contextmanager
-def _explained(name: str, revision: str | None) -> Iterator[None]:
-    """Turns what the hub's library raises into one ModelError that says what to do."""
-    errors: Any = importlib.import_module("huggingface_hub.errors")
-    shown = f"model {name!r}"
-    local = "give the path of a local folder or .gguf file instead"
-    try:
-        yield
-    except errors.GatedRepoError as cause:
-        raise ModelError(
-            f"{shown} is gated: accept its licence on its hub page, then log in with `hf auth login` or set HF_TOKEN"
-        ) from cause
-    except errors.RevisionNotFoundError as cause:
-        raise ModelError(f"{shown} has no revision {revision!r}; check it on the model's hub page") from cause
-    except errors.RepositoryNotFoundError as cause:
-        raise ModelError(
-            f"{shown} is not on the hub, or private and you are not logged in: check the spelling, "
-            f"log in with `hf auth login`, or {local}"
-        ) from cause
-    except errors.HFValidationError as cause:
-        raise ModelError(f"{shown} is no hub id, which is ORG/NAME: check the spelling, or {local}") from cause
-    except (errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError) as cause:
-        raise ModelError(
-            f"{shown} is not in the local hub cache and the hub cannot be reached (offline): connect once "
-            f"to download it, or {local}"
-        ) from cause
-    except (getattr(errors, "HTTPError", OSError), OSError) as cause:
-        raise ModelError(
-            f"{shown} is not in the local hub cache and the hub cannot be reached "
-            f"({_first_line(cause)}): connect once to download it, or {local}"
-        ) from cause
-
-
-def _first_line(cause: BaseException) -> str:
-    return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
+def _asking(name: str, revision: str | None) -> AbstractContextManager[Any]:
+    """The hub's library, for a model: what it raises becomes a ModelError."""
+    return client.asking(client.Wanted(f"model {name!r}", revision, ModelError, _OTHER_REVISION, _INSTEAD))
 
 
 def _snapshot(name: str, revision: str | None) -> Path | None:
     """The folder of the cached snapshot that the revision stands for, named by its commit; None where there is none."""
-    library: Any = importlib.import_module("huggingface_hub")
-    errors: Any = importlib.import_module("huggingface_hub.errors")
-    try:
-        found = library.try_to_load_from_cache(name, "config.json", revision=revision)
-    except errors.HFValidationError:
-        return None
-    return Path(found).parent if isinstance(found, str) else None
+    file = client.cached_file(name, "config.json", revision)
+    return None if file is None else file.parent
 
 
 def _weights(folder: Path) -> list[Path]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from typing import Any, Literal
+from typing import Any
 
 from pytest_ocg.errors import ModelError
-
-Quantization = Literal["4bit", "8bit", "none"]
+from pytest_ocg.inputs.settings import Quantization
 
 LEAST_SHARE = 0.8
 

@@ -23,7 +23,6 @@ SLOW_TO_HASH_BYTES = 5 * 10**9
 
 _SAFE_SUFFIXES = (".safetensors", ".gguf")
 _PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
-_BLOCK_BYTES = 1 << 20
 _LENGTH_BYTES = 8
 _INDEX = "model.safetensors.index.json"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_ocg.backends.base import ErrorKind, Generation, GenerationSettings, GenerationStopped
 from pytest_ocg.backends.openai.answers import KEPT, Failure, Remedy, Reply, reason_to_stop
-from pytest_ocg.backends.openai.client import Client
+from pytest_ocg.backends.openai.client import Client, Clock
 from pytest_ocg.backends.openai.dialect import Dialect, adapted
 from pytest_ocg.backends.openai.server import read_key, server_of
 from pytest_ocg.errors import BackendError
@@ -43,23 +43,24 @@ PATIENCE = Patience()
 class Pace:
     """When the next request may go out: what one is told to wait, all wait."""
 
-    def __init__(self, patience: Patience, seed: int) -> None:
+    def __init__(self, patience: Patience, seed: int, clock: Clock) -> None:
         self._patience = patience
+        self._clock = clock
         self._random = random.Random(seed)
         self._not_before = 0.0
 
     def hold(self, seconds: float) -> None:
         """Let no request out for so long."""
-        self._not_before = max(self._not_before, asyncio.get_running_loop().time() + seconds)
+        self._not_before = max(self._not_before, self._clock.now() + seconds)
 
     async def wait_turn(self, deadline: float = math.inf) -> bool:
         """Return when requests may go out: True, or at once False where that is not before the deadline.
 
-        The deadline is a moment on the running loop's clock.
+        The deadline is a moment on the clock.
         """
-        now = asyncio.get_running_loop().time
+        now = self._clock.now
         while now() < self._not_before < deadline:
-            await asyncio.sleep(self._not_before - now())
+            await self._clock.sleep(self._not_before - now())
         return max(now(), self._not_before) < deadline
 
     def pause_seconds(self, attempts: int) -> float:
@@ -84,12 +85,14 @@ class OpenAIBackend:
         settings: GenerationSettings,
         notice: Callable[[str], None] = lambda text: None,
         patience: Patience = PATIENCE,
+        clock: Clock | None = None,
     ) -> None:
         self._spec = spec
         self._settings = settings
         self._notice = notice
         self._patience = patience
-        self._pace = Pace(patience, settings.seed)
+        self._clock = clock or Clock()
+        self._pace = Pace(patience, settings.seed, self._clock)
         self._dialect = Dialect()
         self._runner: asyncio.Runner | None = None
         self._client: Client | None = None
@@ -135,7 +138,7 @@ class OpenAIBackend:
             raise GenerationStopped(self._stopped)
         if self._runner is None or self._client is None:
             self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
-            self._client = Client(server_of(self._spec), self._spec, self._settings)
+            self._client = Client(server_of(self._spec), self._spec, self._settings, self._clock)
         made: dict[int, Generation] = {}
         try:
             self._runner.run(self._answer_all(self._client, prompts, made))
@@ -183,12 +186,12 @@ class OpenAIBackend:
     async def _answer(self, client: Client, prompt: Prompt) -> Generation | None:
         """The generation for a prompt, None where the run stops without one."""
         await self._pace.wait_turn()
-        clock, patience = asyncio.get_running_loop().time, self._patience
-        deadline = clock() + patience.total_seconds
+        now, patience = self._clock.now, self._patience
+        deadline = now() + patience.total_seconds
         asked = failed = 0
         while self._stopped is None:
             dialect = self._dialect
-            outcome = await client.ask(prompt, dialect, min(patience.attempt_seconds, deadline - clock()))
+            outcome = await client.ask(prompt, dialect, min(patience.attempt_seconds, deadline - now()))
             if isinstance(outcome, Reply):
                 return self._taken(outcome)
             if self._adapts_to(outcome, dialect):
@@ -201,7 +204,7 @@ class OpenAIBackend:
             if outcome.remedy is Remedy.LEAVE or failed == patience.attempts:
                 return self._left(outcome, asked)
             if outcome.wait_seconds is None:
-                await asyncio.sleep(self._pace.pause_seconds(asked))
+                await self._clock.sleep(self._pace.pause_seconds(asked))
             else:
                 self._pace.hold(outcome.wait_seconds)
             if not await self._pace.wait_turn(deadline):

@@ -1,4 +1,4 @@
-"""The openai package, and nothing but one request: no retries, no clock and no environment of its own."""
+"""The openai package, and nothing but one request: no retries and no environment of its own."""
 
 from __future__ import annotations
 
@@ -16,13 +16,30 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 
+class Clock:
+    """The time by which requests are limited and spaced: that of the running event loop."""
+
+    def now(self) -> float:
+        """The moment in seconds, from a start that means nothing."""
+        return asyncio.get_running_loop().time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after so many seconds."""
+        await asyncio.sleep(seconds)
+
+    def timeout(self, seconds: float) -> asyncio.Timeout:
+        """A context whose body is cancelled with TimeoutError after so many seconds."""
+        return asyncio.timeout(seconds)
+
+
 class Client:
     """Connections to a server, opened with the first request."""
 
-    def __init__(self, server: Server, spec: ModelSpec, settings: GenerationSettings) -> None:
+    def __init__(self, server: Server, spec: ModelSpec, settings: GenerationSettings, clock: Clock) -> None:
         self._server = server
         self._spec = spec
         self._settings = settings
+        self._clock = clock
         self._openai: AsyncOpenAI | None = None
         self._key = ""
 
@@ -36,7 +53,7 @@ class Client:
         parameters: dict[str, Any] = dialect.parameters(self._settings)
         turns: Any = dialect.turns(prompt.messages)
         try:
-            async with asyncio.timeout(seconds):
+            async with self._clock.timeout(seconds):
                 raw = await self._openai.chat.completions.with_raw_response.create(
                     model=self._spec.source, messages=turns, **parameters
                 )

@@ -21,16 +21,7 @@ def canonical_json(value: object) -> str:
 
 
 def generation_keys(identity: Mapping[str, Any], prompts: Sequence[Prompt]) -> list[str]:
-    """`generation_key` of each prompt, in the same order, with the identity written out only once."""
-    head = '{"identity":' + canonical_json(dict(identity)) + ',"messages":'
-    return [
-        _sha256(head + canonical_json([[message.role, message.content] for message in prompt.messages]) + "}")
-        for prompt in prompts
-    ]
-
-
-def generation_key(identity: Mapping[str, Any], prompt: Prompt) -> str:
-    """The sha256, in hex, of canonical JSON of everything that can change the text, and of nothing else.
+    """For each prompt the sha256, in hex, of canonical JSON of everything that can change its text, and nothing else.
 
     - `identity` is the backend's own account of itself. It holds the backend (two engines round differently), the
       model's source and its revision or content hash (a name can be given to other weights), dtype and quantization
@@ -43,7 +34,11 @@ def generation_key(identity: Mapping[str, Any], prompt: Prompt) -> str:
     same get the same reply) and what only says how the run was organised (the model's short name, batch size, device,
     versions, date), which is kept beside the reply as its provenance.
     """
-    return generation_keys(identity, [prompt])[0]
+    head = '{"identity":' + canonical_json(dict(identity)) + ',"messages":'
+    return [
+        _sha256(head + canonical_json([[message.role, message.content] for message in prompt.messages]) + "}")
+        for prompt in prompts
+    ]
 
 
 def provenance_id(provenance_json: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from pytest_ocg.inputs.files import resource
+from pytest_ocg.errors import MatcherError
+from pytest_ocg.inputs.files import read_toml, resource
 
 _VOWELS = re.compile(r"[aeiouy]+")
 # A final consonant that doubles after a single vowel letter: run, swim, quit; not sew, mix, play, look, act.
@@ -35,7 +35,7 @@ class _Table:
 
 @cache
 def _table() -> _Table:
-    raw = tomllib.loads(resource("fixtures", "irregular_forms.toml").read_text(encoding="utf-8"))
+    raw = read_toml(resource("fixtures", "irregular_forms.toml"), MatcherError)
 
     def by_lemma(section: str) -> dict[str, frozenset[str]]:
         return {lemma: frozenset(forms.split()) for lemma, forms in raw[section].items()}

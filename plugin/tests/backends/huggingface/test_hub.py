@@ -96,10 +96,20 @@ def test_a_cached_tokenizer_alone_is_no_cached_model(hub_cache, fake_hub):
         (_response(errors.GatedRepoError), f"'{NAME}' is gated: accept its licence on its hub page, then log in"),
         (_response(errors.RepositoryNotFoundError), f"'{NAME}' is not on the hub, or private and you are not logged"),
         (_response(errors.RevisionNotFoundError), f"'{NAME}' has no revision 'v1'"),
-        (_response(errors.HfHubHTTPError), f"'{NAME}' is not in the local hub cache and .* \\(server text\\): connect"),
-        (errors.OfflineModeIsEnabled("offline"), f"'{NAME}' is not in the local hub cache and .* \\(offline\\)"),
+        (
+            _response(errors.HfHubHTTPError),
+            f"'{NAME}' at revision 'v1' is not in the local hub cache and .* \\(server text\\): connect",
+        ),
+        (
+            errors.OfflineModeIsEnabled("offline"),
+            f"'{NAME}' at revision 'v1' is not in the local hub cache and .* \\(offline\\)",
+        ),
         (errors.HFValidationError("bad"), f"'{NAME}' is no hub id, which is ORG/NAME"),
-        (ConnectionResetError("reset"), f"'{NAME}' is not in the local hub cache and .* \\(reset\\): connect once"),
+        (ValueError("a page"), f"'{NAME}' at revision 'v1' is not in the local hub cache and .* \\(a page\\): connect"),
+        (
+            ConnectionResetError("reset"),
+            f"'{NAME}' at revision 'v1' is not in the local hub cache and .* \\(reset\\): connect once",
+        ),
     ],
 )
 def test_what_the_hub_says_becomes_one_message_with_a_way_out(raised, message, fake_hub):

@@ -117,7 +117,7 @@ def test_workers_that_start_at_once_download_nothing_twice(play):
     files = {"config.json": b"{}", "tokenizer.json": b"{}", WEIGHTS: b"weights" * 1000}
     handler, run = play(files, crowd=PROCESSES)
     script = (
-        "from pytest_ocg.backends import hub\n"
+        "from pytest_ocg.backends.huggingface import hub\n"
         f"print(hub.download({NAME!r}, {COMMIT!r}, allow_pickle=False, notice=lambda text: None))\n"
     )
     workers = [run(script) for _ in range(PROCESSES)]
@@ -153,7 +153,7 @@ def test_what_another_worker_is_still_downloading_is_not_taken_for_the_whole_mod
 CHECK = (
     "from pytest_ocg.backends.base import GenerationSettings\n"
     "from pytest_ocg.backends.huggingface.devices import Memory\n"
-    "from pytest_ocg.backends import huggingface\n"
+    "from pytest_ocg.backends.huggingface import backend as huggingface\n"
     "from pytest_ocg.errors import ModelError\n"
     "from pytest_ocg.inputs.models import ModelSpec\n"
     "huggingface.memory_of = lambda device, gpus: Memory(8 * 10**9, 0)\n"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ from typing import Any
 
 from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.openai.backend import OpenAIBackend, Patience
+from pytest_ocg.backends.openai.client import Clock
 from pytest_ocg.inputs.models import ModelSpec
 from pytest_ocg.inputs.prompts import Message, Prompt
 
@@ -37,7 +38,6 @@ class Request:
 
     number: int
     times: int
-    moment: float
     key: str
     body: Mapping[str, Any]
 
@@ -136,7 +136,7 @@ class FaultServer:
     def _take(self, key: str, body: Mapping[str, Any]) -> Request:
         with self._lock:
             times = 1 + sum(request.body["messages"] == body["messages"] for request in self.requests)
-            request = Request(len(self.requests), times, time.monotonic(), key, body)
+            request = Request(len(self.requests), times, key, body)
             self.requests.append(request)
             return request
 
@@ -145,6 +145,7 @@ class FaultServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else a body waits 40 ms for the headers to be acknowledged
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -178,6 +179,40 @@ class FaultServer:
         return Handler
 
 
+class PlayedClock(Clock):
+    """A clock that stands still until so many wait `together`, then goes on to when the first of them is to wake."""
+
+    def __init__(self, *, together: int = 1) -> None:
+        self.seconds = 0.0
+        self._together = together
+        self._asleep: list[tuple[float, asyncio.Event]] = []
+        self._limits: list[tuple[asyncio.AbstractEventLoop, asyncio.Timeout]] = []
+
+    def now(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        woken = asyncio.Event()
+        self._asleep.append((self.seconds + seconds, woken))
+        if len(self._asleep) == self._together:
+            self.seconds = min(moment for moment, _ in self._asleep)
+            for moment, event in self._asleep:
+                if moment <= self.seconds:
+                    event.set()
+            self._asleep = [(moment, event) for moment, event in self._asleep if not event.is_set()]
+        await woken.wait()
+
+    def timeout(self, seconds: float) -> asyncio.Timeout:
+        limit = asyncio.timeout(None)
+        self._limits.append((asyncio.get_running_loop(), limit))
+        return limit
+
+    def run_out(self) -> None:
+        """Let the last request that went out have taken too long; for the thread of a server."""
+        loop, limit = self._limits[-1]
+        loop.call_soon_threadsafe(lambda: limit.reschedule(loop.time()))
+
+
 class Hosted:
     """Servers and the backends that ask them, all closed at the end."""
 
@@ -203,9 +238,10 @@ class Hosted:
         patience: Patience = QUICK,
         notice: Callable[[str], None] = lambda text: None,
         concurrency: int = 4,
+        clock: Clock | None = None,
         **spec: Any,
     ) -> OpenAIBackend:
         asked = ModelSpec("hosted", "openai", "served", base_url=server.url, **spec)
         settings = GenerationSettings(concurrency=concurrency, max_new_tokens=64, seed=3)
-        self._backends.append(OpenAIBackend(asked, settings, notice, patience))
+        self._backends.append(OpenAIBackend(asked, settings, notice, patience, clock))
         return self._backends[-1]

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ocg.backends.openai.answers import Failure, Remedy, failure_of
 from pytest_ocg.backends.openai.backend import PATIENCE, Pace, Patience
+from pytest_ocg.backends.openai.client import Clock
 
 
 @pytest.mark.parametrize(
@@ -94,9 +95,9 @@ def test_the_filter_of_azure_is_known_by_its_inner_code():
 
 def test_pauses_double_up_to_a_limit_and_are_the_same_for_the_same_seed():
     patience = Patience(first_pause_seconds=1, longest_pause_seconds=8)
-    pauses = [Pace(patience, 3).pause_seconds(attempts) for attempts in (1, 2, 3, 4, 5, 5000)]
+    pauses = [Pace(patience, 3, Clock()).pause_seconds(attempts) for attempts in (1, 2, 3, 4, 5, 5000)]
     for pause, longest in zip(pauses, (1, 2, 4, 8, 8, 8), strict=True):
         assert longest / 2 <= pause <= longest
-    one, other, third = (Pace(PATIENCE, seed) for seed in (3, 3, 4))
+    one, other, third = (Pace(PATIENCE, seed, Clock()) for seed in (3, 3, 4))
     drawn = [[pace.pause_seconds(attempts) for attempts in range(1, 9)] for pace in (one, other, third)]
     assert drawn[0] == drawn[1] != drawn[2]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-import time
 
 import pytest
 
@@ -13,12 +13,14 @@ from plugin.tests.backends.openai.fault_server import (
     RESET,
     SILENCE,
     Answer,
+    PlayedClock,
     failing_at,
     in_order,
     refusal,
 )
 from pytest_ocg.backends.base import ErrorKind
 from pytest_ocg.backends.openai.backend import Patience
+from pytest_ocg.backends.openai.client import Clock
 
 
 @pytest.mark.parametrize(
@@ -70,38 +72,67 @@ def test_retries_are_bounded_and_not_multiplied_and_then_it_is_an_error_of_that_
     assert sum("four" in request.words for request in server.requests) == QUICK.attempts
 
 
-def test_a_server_that_accepts_and_never_answers_costs_one_deadline_and_a_timeout(hosted):
-    patience = Patience(attempt_seconds=4, total_seconds=40, attempts=2, first_pause_seconds=0.01)
-    server = hosted.serve(failing_at("four", SILENCE))
-    made = hosted.backend_of(server, patience=patience).generate(PROMPTS)
+def test_a_server_that_accepts_and_never_answers_costs_its_deadlines_and_is_a_timeout(hosted):
+    clock = PlayedClock()
+
+    def answer(request):
+        if "four" not in request.words:
+            return in_order(request)
+        clock.run_out()
+        return SILENCE
+
+    patience = Patience(attempt_seconds=4, total_seconds=40, attempts=2)
+    server = hosted.serve(answer)
+    made = hosted.backend_of(server, patience=patience, clock=clock, concurrency=1).generate(PROMPTS)
     assert [place for place, generation in enumerate(made) if generation.error] == [3]
     assert made[3].error is ErrorKind.TIMEOUT
     assert made[3].detail == f"no answer from {server.url} within 4 seconds (asked 2 times)"
     assert sum("four" in request.words for request in server.requests) == 2
 
 
-def test_being_told_to_wait_again_and_again_ends_at_the_deadline(hosted):
+@pytest.mark.parametrize(
+    ("headers", "asked", "waited"),
+    [({}, range(6, 20), (3.0, 3.4)), ({"Retry-After": "2"}, [2], (4.0, 4.0)), ({"Retry-After": "1"}, [3], (3.0, 3.0))],
+)
+def test_being_told_to_wait_again_and_again_ends_at_the_deadline(hosted, headers, asked, waited):
+    clock = PlayedClock()
     patience = Patience(total_seconds=3, attempts=2, first_pause_seconds=0.2, longest_pause_seconds=0.4)
-    server = hosted.serve(failing_at("four", refusal(429, "Rate limit reached", code="rate_limit_exceeded")))
-    made = hosted.backend_of(server, patience=patience).generate(PROMPTS)
+    refused = refusal(429, "Rate limit reached", code="rate_limit_exceeded", headers=headers)
+    server = hosted.serve(failing_at("four", refused))
+    made = hosted.backend_of(server, patience=patience, clock=clock, concurrency=1).generate(PROMPTS)
     assert [place for place, generation in enumerate(made) if generation.error] == [3]
     assert made[3].error is ErrorKind.TIMEOUT
-    assert made[3].detail.startswith("HTTP 429 rate_limit_exceeded: Rate limit reached (asked ")
-    assert sum("four" in request.words for request in server.requests) > patience.attempts
+    times = sum("four" in request.words for request in server.requests)
+    assert made[3].detail == f"HTTP 429 rate_limit_exceeded: Rate limit reached (asked {times} times)"
+    assert times in asked
+    assert waited[0] <= clock.seconds <= waited[1]  # those after it wait as long as the server said
 
 
 def test_told_to_wait_all_requests_wait_together(hosted):
-    told = []
+    clock = PlayedClock(together=4)
     together = threading.Barrier(4)
+    moments = []
 
     def answer(request):
+        moments.append(clock.seconds)
         if 1 <= request.number <= 4:
             together.wait(30)
-            told.append(time.monotonic())
             return refusal(429, "slow down", headers={"Retry-After": "0.4"})
         return in_order(request)
 
     server = hosted.serve(answer)
-    assert [generation.error for generation in hosted.backend_of(server).generate(PROMPTS)] == [None] * 12
-    assert len(server.requests) == 12 + 4
-    assert min(request.moment for request in server.requests[5:]) - min(told) >= 0.4
+    assert [generation.error for generation in hosted.backend_of(server, clock=clock).generate(PROMPTS)] == [None] * 12
+    assert moments == [0.0] * 5 + [0.4] * 11
+
+
+def test_the_clock_of_a_backend_is_that_of_its_loop():
+    async def measured():
+        clock, loop = Clock(), asyncio.get_running_loop()
+        before = clock.now()
+        await clock.sleep(0.01)
+        assert before + 0.01 <= clock.now() <= loop.time()
+        with pytest.raises(TimeoutError):
+            async with clock.timeout(0.01):
+                await asyncio.Event().wait()
+
+    asyncio.run(measured())

@@ -1,43 +1,55 @@
 """The history of the gate: which runs it has, in which order, and which of them can be compared."""
 
-from plugin.tests.report.whole_run import whole_run
-from pytest_ocg.gate.judge import Status
-from pytest_ocg.report.html.history import gate_history, recorded_verdicts
+import pytest
+
+from plugin.tests.report.whole_run import changed, whole_run
+from pytest_ocg.report.html.history import gate_history
+from pytest_ocg.results.verdicts import Status
 
 
-def run_of(day, **changes):
-    results, _ = whole_run(started=f"2026-11-{day}T10:00:00+00:00")
-    return {**results, **changes}
+@pytest.fixture(scope="module")
+def run_of():
+    """Builds the results of a run of that day of November, with other parts."""
+    results, _ = whole_run()
+
+    def run_of(day, **parts):
+        return changed(results, {"run.started": f"2026-11-{day}T10:00:00+00:00", **parts})
+
+    return run_of
 
 
-def test_runs_are_in_the_order_of_time_whatever_order_they_are_given_in():
+def test_runs_are_in_the_order_of_time_whatever_order_they_are_given_in(run_of):
     [points] = gate_history(run_of(30), [run_of(29), run_of(27), run_of(28)])
     assert [point.started[8:10] for point in points] == ["27", "28", "29", "30"]
     assert [point.values["coverage_ordered"] for point in points] == [100.0] * 4
     assert not any(point.differs for point in points)
 
 
-def test_without_earlier_runs_of_the_same_row_there_is_none():
+def test_without_earlier_runs_of_the_same_row_there_is_none(run_of):
     other, _ = whole_run(models=("other",))
     assert gate_history(run_of(30), []) == ()
     assert gate_history(run_of(30), [other]) == ()
 
 
-def test_each_point_has_its_verdict_and_one_without_has_none():
+def test_each_point_has_its_verdict_and_one_without_has_none(run_of):
     failed = {"verdicts": [{"model": "gemma2-9b", "status": "failed", "reasons": ["pbleu 20 over 10"]}]}
     [points] = gate_history(run_of(30), [run_of(28, gate=failed), run_of(29, gate={"verdicts": []})])
     assert [point.verdict and point.verdict.status for point in points] == [Status.FAILED, None, Status.PASSED]
     assert points[0].verdict.reasons == ("pbleu 20 over 10",)
 
 
-def test_what_was_run_otherwise_or_in_part_is_marked():
-    part = run_of(29)
-    part["selection"]["complete"] = False
+def test_what_was_run_otherwise_or_in_part_is_marked(run_of):
+    part = changed(run_of(29), {"selection.complete": False})
     [points] = gate_history(run_of(30), [run_of(28, matcher="lemma"), part])
     assert [point.differs for point in points] == [("matcher",), ("cases",), ()]
 
 
-def test_results_without_a_gate_have_no_verdicts():
-    results = run_of(30)
-    del results["gate"]
-    assert recorded_verdicts(results) == ()
+def test_results_without_a_gate_are_points_without_a_verdict(run_of):
+    [points] = gate_history(run_of(30, gate=None), [run_of(29, gate=None)])
+    assert [point.verdict for point in points] == [None, None]
+
+
+def test_a_verdict_on_one_row_of_a_model_is_not_that_of_its_other_rows(run_of):
+    of_original = {"model": "gemma2-9b", "status": "failed", "reasons": ["x"], "condition": "original", "shots": 0}
+    [points] = gate_history(run_of(30), [run_of(29, gate={"verdicts": [of_original]})])
+    assert [point.verdict and point.verdict.status for point in points] == [None, Status.PASSED]

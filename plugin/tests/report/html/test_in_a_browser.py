@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from plugin.tests.report.whole_run import in_order, whole_run
+from plugin.tests.report.whole_run import changed_records, in_order, whole_run
 from pytest_ocg.report.html.page import render_html
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -149,8 +149,7 @@ def test_a_hostile_reply_is_shown_as_text(show, reply, shown):
 
 def test_a_hostile_name_of_a_model_or_pattern_is_text_in_the_filters_too(show):
     results, records = whole_run()
-    records = [{**record, "model": "\u202e<b>evil", "pattern": "<i>\x00"} for record in records]
-    page = show(results, records)
+    page = show(results, changed_records(records, model="\u202e<b>evil", pattern="<i>\x00"))
     assert page.locator("#filters").get_by_label("Model").locator("option").all_text_contents() == [
         "all",
         "U+202E<b>evil ordered",

@@ -6,10 +6,16 @@ import sys
 import pytest
 
 from plugin.tests.report.html.parsed_page import Page, page
-from plugin.tests.report.whole_run import in_order, whole_run
+from plugin.tests.report.whole_run import changed, in_order, whole_run
 from pytest_ocg.errors import ExportError
-from pytest_ocg.report import summary_table as table
+from pytest_ocg.inputs.published import PAPER_SHA256
 from pytest_ocg.report.html.page import render_html
+
+
+def changed_page(places, **run):
+    """The report on a made-up run with other values at these places, as text."""
+    results, records = whole_run(**run)
+    return render_html(changed(results, places), records)
 
 
 def test_verdict_and_table_come_before_everything_else():
@@ -24,28 +30,25 @@ def test_verdict_and_table_come_before_everything_else():
 
 
 def test_a_failed_gate_is_said_with_its_reasons():
-    results, records = whole_run()
-    results["gate"]["verdicts"] = [{"model": "gemma2-9b", "status": "failed", "reasons": ["pbleu 20.1 over 10.0"]}]
-    found = Page(render_html(results, records))
+    failed = {"gate.verdicts.0.status": "failed", "gate.verdicts.0.reasons": ["pbleu 20.1 over 10.0"]}
+    found = Page(changed_page(failed))
     assert found.all("strong") == ["failed"]
     assert "pbleu 20.1 over 10.0" in found.all("li")
 
 
 def test_of_several_models_those_that_fail_come_first():
-    results, records = whole_run(models=("a", "b", "c"))
-    for verdict, status in zip(results["gate"]["verdicts"], ("passed", "not_evaluated", "failed"), strict=True):
-        verdict["status"] = status
-    assert Page(render_html(results, records)).all("strong") == ["failed", "not evaluated", "passed"]
+    statuses = {"gate.verdicts.1.status": "not_evaluated", "gate.verdicts.2.status": "failed"}
+    assert Page(changed_page(statuses, models=("a", "b", "c"))).all("strong") == ["failed", "not evaluated", "passed"]
 
 
 def test_what_was_held_stands_under_the_verdict():
-    results, records = whole_run()
+    drop = {"points": 10.125, "at_least": None, "smallest": None, "error": None, "sets": 0}
     check = {
         "metric": "pbleu", "bound": "max_rise", "limit": 2.0, "value": 20.125, "interval": None, "holds": False,
-        "says": "pbleu 20.1 is 10.1 over its baseline 10.0", "fall": {"baseline": 10.0},
+        "says": "pbleu 20.1 is 10.1 over its baseline 10.0",
+        "fall": {"baseline": 10.0, "drop": drop, "strict": False, "is_paired": False},
     }  # fmt: skip
-    results["gate"]["verdicts"][0] |= {"name": "gemma2-9b ordered 0-shot", "checks": [check]}
-    found = Page(render_html(results, records))
+    found = Page(changed_page({"gate.verdicts.0.name": "gemma2-9b ordered 0-shot", "gate.verdicts.0.checks": [check]}))
     cells = found.all("th", "td", "small")
     start = cells.index("pbleu")
     assert cells[start : start + 6] == ["pbleu", check["says"], "20.12", "max_rise", "2.00", "no"]
@@ -53,18 +56,13 @@ def test_what_was_held_stands_under_the_verdict():
 
 
 def test_without_a_verdict_it_says_so_and_what_gives_one():
-    results, records = whole_run()
-    del results["gate"]
-    page = render_html(results, records)
-    [said] = [text for text in Page(page).all("p") if "verdict" in text]
-    assert said.endswith("these results: the gate was off, nothing was run, or they were merged.")
-    assert "<code>ocg gate RESULTS</code> gives it" in page
+    text = changed_page({"gate": None})
+    assert [said for said in Page(text).all("p") if "verdict" in said]
+    assert "<code>ocg gate RESULTS</code>" in text
 
 
 def test_a_run_that_is_not_whole_says_so_at_the_top():
-    results, records = whole_run()
-    results["selection"] |= {"complete": False, "run": 12, "cut": "interrupted"}
-    text = render_html(results, records)
+    text = changed_page({"selection.complete": False, "selection.run": 12, "selection.cut": "interrupted"})
     assert "Not a whole run:</strong> 12 of 24 cases were run; it was cut: interrupted." in text
 
 
@@ -76,12 +74,12 @@ def test_metrics_have_their_values_with_intervals_where_there_are_sets_enough():
 
 
 def test_the_papers_values_stand_under_a_run_that_is_the_papers():
-    results, records = whole_run()
-    assert "published" not in Page(render_html(results, records)).all("td")
-    results["dataset"] |= {"sha256": table.PAPER_SHA256, "sets": 192}
-    results["selection"] |= {"sets": None, "templates": [0, 1, 2, 3, 4, 5]}
-    results["rows"][0]["published_as"] = "Gemma2-9B"
-    assert "published" in Page(render_html(results, records)).all("td")
+    papers = {
+        "dataset.sha256": PAPER_SHA256, "dataset.sets": 192, "selection.sets": None,
+        "selection.templates": [0, 1, 2, 3, 4, 5], "rows.0.published_as": "Gemma2-9B",
+    }  # fmt: skip
+    assert "published" not in page().all("td")
+    assert "published" in Page(changed_page(papers)).all("td")
 
 
 def test_what_was_not_computed_and_which_errors_there_were_is_said():
@@ -114,8 +112,7 @@ def test_several_models_bring_figures_3_and_4():
 def test_earlier_results_bring_the_history_of_the_gate():
     results, records = whole_run()
     before, _ = whole_run(lambda *_: "dog", started="2026-11-29T10:00:00+00:00")
-    before["gate"]["verdicts"][0]["status"] = "failed"
-    before["matcher"] = "lemma"
+    before = changed(before, {"gate.verdicts.0.status": "failed", "matcher": "lemma"})
     found = Page(render_html(results, records, [before]))
     assert "How were the runs before?" in found.all("h2")
     cells = found.all("th", "td")
@@ -134,8 +131,8 @@ def test_what_it_was_made_with_is_all_there():
 
 def test_a_run_without_rows_or_replies_is_a_page_all_the_same():
     results, _ = whole_run()
-    results["rows"], results["gate"]["verdicts"] = [], []
-    assert Page(render_html(results, [])).all("p").count("There is no reply to look at.") == 2
+    empty = changed(results, {"rows": [], "gate.verdicts": []})
+    assert Page(render_html(empty, [])).all("p").count("There is no reply to look at.") == 2
 
 
 def test_the_same_input_gives_the_same_bytes():

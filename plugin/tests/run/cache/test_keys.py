@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_ocg.inputs.prompts import Message, Prompt
-from pytest_ocg.run.cache.keys import canonical_json, generation_key, generation_keys, provenance_id, text_digest
+from pytest_ocg.run.cache.keys import canonical_json, generation_keys, provenance_id, text_digest
 
 IDENTITY = {
     "backend": "huggingface",
@@ -19,6 +19,10 @@ IDENTITY = {
 }
 SYSTEM = Message("system", "You are a helpful assistant. Please generate only an answer.")
 PROMPT = Prompt(("dog", "catch"), 0, "ordered", 0, (SYSTEM, Message("user", "Concepts: dog catch\n\nAnswer:")))
+
+
+def key_of(identity, prompt):
+    return generation_keys(identity, [prompt])[0]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +40,7 @@ PROMPT = Prompt(("dog", "catch"), 0, "ordered", 0, (SYSTEM, Message("user", "Con
     ],
 )
 def test_everything_in_the_identity_changes_the_key(part, value):
-    assert generation_key({**IDENTITY, part: value}, PROMPT) != generation_key(IDENTITY, PROMPT)
+    assert key_of({**IDENTITY, part: value}, PROMPT) != key_of(IDENTITY, PROMPT)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +58,7 @@ def test_everything_in_the_identity_changes_the_key(part, value):
     ],
 )
 def test_every_turn_and_role_changes_the_key(messages):
-    assert generation_key(IDENTITY, replace(PROMPT, messages=messages)) != generation_key(IDENTITY, PROMPT)
+    assert key_of(IDENTITY, replace(PROMPT, messages=messages)) != key_of(IDENTITY, PROMPT)
 
 
 @pytest.mark.parametrize(
@@ -67,32 +71,32 @@ def test_every_turn_and_role_changes_the_key(messages):
     ],
 )
 def test_what_the_messages_say_already_does_not_count_twice(change):
-    assert generation_key(IDENTITY, replace(PROMPT, **change)) == generation_key(IDENTITY, PROMPT)
+    assert key_of(IDENTITY, replace(PROMPT, **change)) == key_of(IDENTITY, PROMPT)
 
 
 def test_the_order_of_mapping_keys_does_not_matter_at_any_depth():
     turned = {key: IDENTITY[key] for key in reversed(IDENTITY)}
     turned["decoding"] = dict(reversed(IDENTITY["decoding"].items()))
     assert list(turned) != list(IDENTITY)
-    assert generation_key(turned, PROMPT) == generation_key(IDENTITY, PROMPT)
+    assert key_of(turned, PROMPT) == key_of(IDENTITY, PROMPT)
 
 
 def test_the_key_is_the_sha256_of_the_canonical_json_of_identity_and_messages():
     whole = {"messages": [[turn.role, turn.content] for turn in PROMPT.messages], "identity": IDENTITY}
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
-    assert generation_key(IDENTITY, PROMPT) == hashlib.sha256(text.encode()).hexdigest()
+    assert key_of(IDENTITY, PROMPT) == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_the_key_of_a_prompt_never_changes_from_one_release_to_the_next():
     prompt = Prompt((), 0, "ordered", 0, (Message("user", "caf\u00e9 \ud800"),))
     expected = hashlib.sha256(rb'{"identity":{"a":1},"messages":[["user","caf\u00e9 \ud800"]]}').hexdigest()
-    assert generation_key({"a": 1}, prompt) == expected
+    assert key_of({"a": 1}, prompt) == expected
 
 
 def test_keys_of_many_prompts_are_the_keys_of_each_in_order():
     prompts = [replace(PROMPT, messages=(Message("user", text),)) for text in "abca"]
     keys = generation_keys(IDENTITY, prompts)
-    assert keys == [generation_key(IDENTITY, prompt) for prompt in prompts]
+    assert keys == [key_of(IDENTITY, prompt) for prompt in prompts]
     assert keys[0] == keys[3]
     assert len(set(keys)) == 3
     assert generation_keys(IDENTITY, []) == []
@@ -101,7 +105,7 @@ def test_keys_of_many_prompts_are_the_keys_of_each_in_order():
 @pytest.mark.parametrize(("value", "error"), [(float("nan"), ValueError), ({1, 2}, TypeError), (b"x", TypeError)])
 def test_an_identity_that_is_not_json_is_refused(value, error):
     with pytest.raises(error):
-        generation_key({"decoding": value}, PROMPT)
+        key_of({"decoding": value}, PROMPT)
 
 
 def test_a_provenance_has_a_short_name_of_its_own_content():

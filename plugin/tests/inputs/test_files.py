@@ -1,0 +1,54 @@
+"""Files that may be anybody's: read where they are regular and not too large, refused with one message where not."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from pytest_ocg.errors import ResultsError, ThresholdError
+from pytest_ocg.inputs.files import check_file, parse_toml, read_bytes
+
+
+def test_a_file_is_read_up_to_its_limit(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"12345")
+    assert read_bytes(path, "results 'x'", 5, ResultsError, "give another") == b"12345"
+    with pytest.raises(ResultsError, match=r"^results 'x' are over 4 bytes, too large to be read$"):
+        read_bytes(path, "results 'x'", 4, ResultsError, "give another")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: None, "do not exist; give another"),
+        (lambda path: path.symlink_to("gone"), "do not exist; give another"),
+        (lambda path: path.mkdir(), "are a folder; give another"),
+        (os.mkfifo, "are not a regular file; give another"),
+        (lambda path: path.symlink_to(path.name), r"cannot be read \(.+\); make them readable"),
+    ],
+)
+def test_what_is_no_regular_file_is_refused_with_the_error_asked_for(make, said, tmp_path):
+    make(tmp_path / "x")
+    for check in (check_file, read_bytes):
+        with pytest.raises(ThresholdError, match=f"^thresholds 'x' {said}$"):
+            check(tmp_path / "x", "thresholds 'x'", 100, ThresholdError, "give another")
+
+
+def test_a_path_that_no_system_takes_and_a_file_without_rights_cannot_be_read(tmp_path, monkeypatch):
+    with pytest.raises(ResultsError, match="cannot be read \\(embedded null"):
+        read_bytes(tmp_path / "\0", "results 'x'", 100, ResultsError, "give another")
+    (tmp_path / "x").touch()
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    with pytest.raises(ResultsError, match=r"cannot be read \(Permission denied\); make them readable"):
+        read_bytes(tmp_path / "x", "results 'x'", 100, ResultsError, "give another")
+
+
+def test_text_that_is_no_toml_is_named_by_its_place():
+    assert parse_toml("a = 1", "x.toml", ThresholdError) == {"a": 1}
+    with pytest.raises(ThresholdError, match=r"^x.toml: is not valid TOML: .*; see the guide$"):
+        parse_toml("a = ", "x.toml", ThresholdError, "; see the guide")
