@@ -21,7 +21,8 @@ MAX_GENERATIONS_BYTES = 1024 * 1024 * 1024
 
 _RUN_AGAIN = "run the benchmark again, which asks for no reply that is in the cache"
 _RESULTS = msgspec.json.Decoder(Results)
-_PLACE = re.compile(r"(?P<what>.*) - at `\$\.?(?P<place>.*)`", re.DOTALL)
+_LONGEST_VALUE = 160
+_PLACE = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$\.?(?P<place>.*)`)?", re.DOTALL)
 
 
 class _Versioned(msgspec.Struct):
@@ -122,13 +123,16 @@ def _record(line: bytes, place: str) -> CaseRecord:
 def _explained(error: msgspec.ValidationError, content: bytes) -> str:
     """Where in the content something is not as a run writes it, what stands there, and what should."""
     found = _PLACE.fullmatch(str(error))
-    if found is None:
-        return printable(str(error))
-    try:
-        value = f" is {shown(_value_at(json.loads(content), found['place']))}"
-    except (ValueError, LookupError, TypeError):
-        value = ""
-    return printable(f"{found['place'] or 'the content'}{value}: {found['what'][0].lower()}{found['what'][1:]}")
+    assert found is not None
+    place, value = found["place"] or "", ""
+    if found["key"] is None:
+        try:
+            value = f" is {shown(_value_at(json.loads(content), place))}"
+        except (ValueError, LookupError, TypeError, RecursionError):
+            value = ""
+    name = f"{'' if found['key'] is None else 'a key of '}{place or 'the content'}"
+    what = f"{found['what'][0].lower()}{found['what'][1:]}"
+    return printable(f"{name}{value if len(value) <= _LONGEST_VALUE else ''}: {what}")
 
 
 def _value_at(content: Any, place: str) -> Any:

@@ -128,7 +128,7 @@ def test_what_there_is_goes_apart_where_that_is_allowed_and_is_not_judged(folder
     assert (status, told["cases"], told["planned"], told["exit_status"]) == (0, 8, 20, 0)
     assert told["folder"] == str(tmp_path / "out" / "partial")
     assert told["missing_shards"] == [{"model": "m", "shard": "1/3"}, {"model": "m", "shard": "3/3"}]
-    assert load_results(tmp_path / "out" / "partial")["selection"]["complete"] is False
+    assert load_results(tmp_path / "out" / "partial").selection.complete is False
     with pytest.raises(ResultsError):
         load_results(tmp_path / "out")
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from plugin.tests.nouns import record_of
 from pytest_ocg.results.case_changes import ChangedCase, case_changes
 
 OUTCOMES = {"h": "hit", "m": "miss", "-": "error"}
@@ -10,10 +11,9 @@ OUTCOMES = {"h": "hit", "m": "miss", "-": "error"}
 def cases_of(**outcomes: str):
     """Cases of one template from letters, a set a word: `one="hm-"` is a hit, a miss and a case without a reply."""
     return {
-        (0, concepts, (str(place), concepts)): {
-            "outcome": OUTCOMES[letter],
-            "reply": None if letter == "-" else f"{letter}{place}",
-        }
+        (0, concepts, (str(place), concepts)): record_of(
+            outcome=OUTCOMES[letter], reply=None if letter == "-" else f"{letter}{place}"
+        )
         for concepts, letters in outcomes.items()
         for place, letter in enumerate(letters)
     }

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
+from plugin.tests.nouns import score_of
 from pytest_ocg.errors import CompareError, ResultsError
 from pytest_ocg.results.comparison import compare
 from pytest_ocg.results.files import load_run
@@ -60,7 +62,7 @@ def test_two_runs_over_the_same_sets_are_compared_metric_by_metric(compared):
 
 def test_a_metric_without_statistics_has_a_difference_and_says_why_it_has_no_interval(edited):
     def measured(value):
-        pooled = {"value": value, "n": 48, "signature": "n:2", "reason": None}
+        pooled = msgspec.to_builtins(score_of(value, n=48, signature="n:2"))
         return lambda results: results["rows"][0]["metrics"].update(distinct2_pooled=pooled)
 
     [row] = compare(edited("old", measured(21.5)), edited("new", measured(20.0))).rows
@@ -110,7 +112,7 @@ def test_runs_without_a_row_in_common_are_refused_naming_what_they_have(edited):
         ({"matcher": "lemma"}, "in the old and 'lemma' in the new", False),
         ({"row": {"shots": 1}}, "shots is 0 in the old and 1 in the new", False),
         (
-            {"metrics": {"pbleu": {"value": 41.0, "signature": "pbleu|v:2"}}},
+            {"metrics": {"pbleu": msgspec.to_builtins(score_of(41.0, signature="pbleu|v:2"))}},
             "pbleu was measured as 'pbleu|v:1' in the old and 'pbleu|v:2' in the new",
             True,
         ),
@@ -191,19 +193,22 @@ def test_what_the_runs_were_made_with_is_noted(edited):
     )
 
 
-def test_statistics_of_a_set_without_cases_are_refused(compared):
-    statistics = {"pbleu": {"0": {"cs099": [1.0, 1]}}}
-    with pytest.raises(ResultsError, match=r"has statistics of set 'cs099', which its generations have no case of"):
+@pytest.mark.parametrize(
+    ("statistics", "said"),
+    [
+        ({}, "has no statistics, so no metric can be taken by concept set; run the benchmark again"),
+        ({"pbleu": {"0": {"cs099": [1.0, 1]}}}, "has statistics of set 'cs099', which its generations have no case of"),
+        ({"pbleu": {"0": {"cs000": [1e200, 1]}}}, "has statistics of set 'cs000' that add up to 1e+200, too large"),
+        ({"pbleu": {"0": {"cs000": [-1e200, 1]}}}, "has statistics of set 'cs000' that add up to -1e+200, too large"),
+    ],
+)
+def test_statistics_that_cannot_be_taken_by_set_are_refused(compared, statistics, said):
+    with pytest.raises(ResultsError) as caught:
         compared(HITS, HITS, new_how={"statistics": statistics})
+    assert f"new/results.json': 'smollm2-135m' 'ordered' {said}" in str(caught.value)
 
 
 def test_a_case_that_is_there_twice_is_refused(make_run):
     run = load_run(make_run("run", HITS))
     with pytest.raises(ResultsError, match=r"have case 'smollm2-135m-.*' twice, or set 'cs000' with other words"):
         compare(run, type(run)(run.path, run.results, (*run.records, run.records[0])))
-
-
-@pytest.mark.parametrize("change", [{"metrics": 3}, {"metrics": ["pbleu"]}, {"identity": [1]}, {"counts": None}])
-def test_rows_of_any_shape_are_compared_by_what_they_have(edited, change):
-    run = edited("run", lambda results: results["rows"][0].update(change))
-    assert by_metric(compare(run, run).rows[0])["coverage_ordered"].difference == 0

@@ -1,11 +1,15 @@
+"""Files that may be anybody's: what a run writes is read back, anything else is named with its place and its value."""
+
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 
 import pytest
 
+from plugin.tests.nouns import full_record, full_results, record_of
 from pytest_ocg.errors import ResultsError
 from pytest_ocg.results.files import (
     MAX_GENERATIONS_BYTES,
@@ -13,30 +17,62 @@ from pytest_ocg.results.files import (
     load_records,
     load_results,
     load_run,
-    row_statistics,
+    read_results,
 )
+from pytest_ocg.run.record import HitRecord
 
 HITS = {"bake_V cake_N": (1, 1), "push_V hill_N": 2}
-GOOD = {
-    "id": "m-ordered-t0-VN-cs000-bake_cake",
-    "model": "m",
-    "condition": "ordered",
-    "shots": 0,
-    "template": 0,
-    "set": "cs000",
-    "pattern": "VN",
-    "concepts": ["bake", "cake"],
-    "outcome": "hit",
-    "reply": "Bake a cake.",
-    "cached": False,
-    "made_by": "x",
-    "covered": True,
-    "in_order": True,
-    "missing": [],
-    "order_break": None,
-    "positions": [[0], [7]],
-    "echo": False,
-}
+BOUNDS = {"low": 40.0, "high": 42.0, "floor": 40.2, "ceiling": 41.8}
+WHOLE = full_results(
+    {
+        "selection": {"shard": "1/2", "whole": {"sets": 2, "cases_per_row": 24}},
+        "rows": [
+            {
+                "patterns": {"NV": {"planned": 2, "run": 2}},
+                "metrics": {"pbleu": {"value": 41.0, "interval": BOUNDS}},
+                "by_template": {"0": {"pbleu": 41.0}},
+                "statistics": {"pbleu": {"0": {"cs000": [82.0, 2]}}},
+                "by_pattern": {"NV": {"coverage_ordered": 50.0}},
+                "made_by": [{"replies": 2, "source": "x"}],
+                "delta_vs_original": {"pbleu": None},
+            }
+        ],
+        "gate": {
+            "mode": "warn",
+            "verdicts": [
+                {
+                    "model": "m",
+                    "status": "passed",
+                    "checks": [
+                        {
+                            "metric": "pbleu", "bound": "max", "limit": 45.0, "value": 41.0, "interval": [40.0, 42.0],
+                            "holds": True, "says": "41.0 is not over 45.0", "fall": None,
+                        }
+                    ],
+                }
+            ],
+        },
+    }
+)  # fmt: skip
+GOOD = full_record(concepts=["bake", "cake"], pattern="VN", reply="Bake a cake.")
+
+
+def damaged(*place, value=None, is_gone=False) -> bytes:
+    """The whole file with one value put in the place of what is there, or taken away."""
+    plain = inner = copy.deepcopy(WHOLE)
+    for key in place[:-1]:
+        inner = inner[key]
+    if is_gone:
+        del inner[place[-1]]
+    else:
+        inner[place[-1]] = value
+    return json.dumps(plain).encode("ascii")
+
+
+def refusal(content: bytes) -> str:
+    with pytest.raises(ResultsError) as caught:
+        read_results(content, "results 'x'")
+    return str(caught.value)
 
 
 def lines_in(tmp_path, *lines: bytes):
@@ -51,26 +87,137 @@ def lines_in(tmp_path, *lines: bytes):
         (b"", "are not JSON ("),
         (b"{", "are not JSON ("),
         (b"\xff\xfe", "are not JSON ("),
-        (b"[" * 100_000, "are not JSON ("),
-        (b'{"schema": 1' + b"0" * 5000 + b"}", "are not JSON ("),
-        (b"[]", "hold a list, not an object; give the results.json of a run, not its generations.jsonl"),
-        (b"null", "hold a NoneType, not an object"),
-        (b"{}", "have schema None, this version reads 1; use the version of pytest-ordered-commongen that wrote them"),
+        (b'{"schema": 1, "x": ' + b"[" * 100_000, "are not JSON ("),
+        (b"{}", "have schema None, this version reads 1"),
         (b'{"schema": 2}', "have schema 2, this version reads 1"),
         (b'{"schema": true}', "have schema True, this version reads 1"),
-        (b'{"schema": 1}', "have no list of rows that each name their model"),
-        (b'{"schema": 1, "rows": {}}', "have no list of rows"),
-        (b'{"schema": 1, "rows": [3]}', "have no list of rows"),
-        (b'{"schema": 1, "rows": [{"model": " "}]}', "have no list of rows"),
+        (b'{"schema": "\\ud800"}', "have schema '\\ud800', this version reads 1"),
     ],
 )
-def test_what_is_no_results_file_is_refused(tmp_path, content, said):
+def test_what_is_no_results_file_of_this_version_is_refused(tmp_path, content, said):
     path = tmp_path / "results.json"
     path.write_bytes(content)
     with pytest.raises(ResultsError) as caught:
         load_results(path)
-    assert str(caught.value).startswith(f"results {str(path)!r} ")
-    assert said in str(caught.value)
+    assert str(caught.value).startswith(f"results {str(path)!r} {said}")
+    assert "run the benchmark again" in str(caught.value)
+
+
+@pytest.mark.parametrize("gone", [None, "gate", "generations_sha256"])
+def test_what_a_run_writes_is_read_with_or_without_what_it_may_leave_out(gone):
+    plain = {name: value for name, value in WHOLE.items() if name != gone}
+    results = read_results(json.dumps(plain).encode("ascii"), "results 'x'")
+    assert [row.value("pbleu") for row in results.rows] == [41.0]
+    assert [verdict.status for verdict in results.verdicts] == ([] if gone == "gate" else ["passed"])
+
+
+def test_what_no_run_writes_is_named_with_its_value_and_the_way_out():
+    assert refusal(damaged("rows", 0, "counts", "hit", value="many")) == (
+        "results 'x': rows[0].counts.hit is 'many': expected `int`, got `str`; run the benchmark again, which asks for "
+        "no reply that is in the cache"
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("run", 3),
+        ("run.started", None),
+        ("run.seconds", 1e301),
+        ("run.command_line", "ocg"),
+        ("dataset.sha256", None),
+        ("seed", None),
+        ("seed", True),
+        ("selection", None),
+        ("selection", []),
+        ("selection.sets", 4),
+        ("selection.whole", {"sets": 2}),
+        ("selection.templates[0]", "0"),
+        ("selection.complete", 1),
+        ("selection.complete", "yes"),
+        ("selection.run", None),
+        ("selection.run", True),
+        ("rows", {}),
+        ("rows[0]", 3),
+        ("rows[0].model", " "),
+        ("rows[0].model", 3),
+        ("rows[0].shots", False),
+        ("rows[0].shots", "0"),
+        ("rows[0].published_as", ["x"]),
+        ("rows[0].identity", [1]),
+        ("rows[0].counts", None),
+        ("rows[0].counts.hit", -1),
+        ("rows[0].counts.hit", True),
+        ("rows[0].counts.hit", 123.0),
+        ("rows[0].counts.hit", 10**13),
+        ("rows[0].usage.cost_dollars", "x"),
+        ("rows[0].metrics", 3),
+        ("rows[0].metrics", ["pbleu"]),
+        ("rows[0].statistics", []),
+        ("rows[0].delta_vs_original", []),
+        ("rows[0].made_by", {}),
+        ("rows[0].made_by[0]", 3),
+        ("gate", []),
+        ("gate.verdicts[0].status", "great"),
+        ("gate.verdicts[0].checks[0].metric", 3),
+        ("gate.verdicts[0].checks[0].bound", "least"),
+        ("generations_sha256", 3),
+    ],
+)
+def test_a_damaged_value_is_named_with_its_place(place, value):
+    keys = [int(key) if key.isdigit() else key for key in place.replace("[", ".").replace("]", "").split(".")]
+    assert f"results 'x': {place} is {value!r}: " in refusal(damaged(*keys, value=value))
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "place"),
+    [
+        (("run", "versions", "a\x1b]0;b"), 3, "run.versions[...]: "),
+        (("rows", 0, "metrics", "pbleu"), 3, "rows[0].metrics[...]: "),
+        (("rows", 0, "metrics", "pbleu", "value"), "41", "rows[0].metrics[...].value: "),
+        (("rows", 0, "metrics", "pbleu", "value"), -1e301, "rows[0].metrics[...].value: "),
+        (("rows", 0, "metrics", "pbleu", "interval"), {"low": 1.0}, "rows[0].metrics[...].interval: "),
+        (("rows", 0, "metrics", "pbleu", "standard_error"), -1.0, "rows[0].metrics[...].standard_error: "),
+        (("rows", 0, "by_pattern", "NV", "coverage_ordered"), "1", "rows[0].by_pattern[...].coverage_ordered: "),
+        (("rows", 0, "by_template"), {"x": {}}, "a key of rows[0].by_template: "),
+        (("rows", 0, "statistics", "pbleu"), 3, "rows[0].statistics[...]: "),
+        (("rows", 0, "statistics", "pbleu"), {"x": {}}, "a key of rows[0].statistics[...]: "),
+        (("rows", 0, "statistics", "pbleu", "0"), [], "rows[0].statistics[...][...]: "),
+        (("rows", 0, "statistics", "pbleu", "0", "cs000"), [1.0], "rows[0].statistics[...][...][...]: "),
+        (("rows", 0, "statistics", "pbleu", "0", "cs000"), [1.0, -1], "rows[0].statistics[...][...][...][1]: "),
+        (("rows", 0, "statistics", "pbleu", "0", "cs000"), [1.0, True], "rows[0].statistics[...][...][...][1]: "),
+        (("rows", 0, "statistics", "pbleu", "0", "cs000"), ["1", 1], "rows[0].statistics[...][...][...][0]: "),
+        (("rows", 0, "made_by"), [{"source": "x"}], "rows[0]: made_by has None replies"),
+        (("rows", 0, "made_by"), [{"replies": True}], "rows[0]: made_by has True replies"),
+    ],
+)
+def test_a_damaged_value_under_a_name_of_its_own_is_found_by_its_place(keys, value, place):
+    said = refusal(damaged(*keys, value=value))
+    assert said.startswith(f"results 'x': {place}")
+    assert said.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (("selection",), "the content: object missing required field `selection`"),
+        (("selection", "shard"), "object missing required field `shard`"),
+        (("rows", 0, "metrics", "pbleu", "value"), "rows[0].metrics[...]: object missing required field `value`"),
+        (("rows", 0, "metrics", "pbleu", "reason"), "rows[0].metrics[...]: object missing required field `reason`"),
+    ],
+)
+def test_what_is_not_there_is_not_taken_for_none(keys, said):
+    assert said in refusal(damaged(*keys, is_gone=True))
+
+
+@pytest.mark.parametrize("content", [b"[]", b"null", b"3", b"[" * 100_000])
+def test_what_is_no_object_is_called_the_content(content):
+    assert refusal(content).startswith("results 'x': the content")
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_what_is_no_number_is_not_json(number):
+    assert "are not JSON" in refusal(damaged("rows", 0, "metrics", "pbleu", "value", value=number))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
@@ -93,8 +240,9 @@ def test_a_run_is_read_back_with_its_records(make_run):
     run = load_run(folder)
     assert run == load_run(folder / "results.json")
     assert run.path == folder / "results.json"
-    assert [record["outcome"] for record in run.records] == ["hit", "error", "hit", "hit"]
-    assert run.results["rows"][0]["counts"]["planned"] == 576
+    assert [record.outcome for record in run.records] == ["hit", "error", "hit", "hit"]
+    assert run.results.rows[0].counts.planned == 576
+    assert run.results.rows[0].statistics["coverage_ordered"] == {"0": {"cs000": (100.0, 1), "cs001": (200.0, 2)}}
 
 
 def test_generations_of_another_run_are_refused(make_run):
@@ -131,21 +279,22 @@ def test_results_that_do_not_say_which_generations_are_theirs_are_refused(make_r
 
 
 def test_records_are_read_line_by_line_and_blank_lines_are_none(tmp_path):
-    line = json.dumps(GOOD).encode("ascii")
+    line, record = json.dumps(GOOD).encode("ascii"), record_of(**GOOD)
     path = lines_in(tmp_path, line, b"", line)
-    assert load_records(path) == (GOOD, GOOD)
-    assert load_records(path, sha256=hashlib.sha256(path.read_bytes()).hexdigest()) == (GOOD, GOOD)
+    assert load_records(path) == (record, record)
+    assert load_records(path, sha256=hashlib.sha256(path.read_bytes()).hexdigest()) == (record, record)
     assert load_records(lines_in(tmp_path)) == ()
+    assert isinstance(record, HitRecord)
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b"{", "line 2 is not JSON in ASCII ("),
-        (b"[" * 100_000, "line 2 is not JSON in ASCII ("),
-        (b'{"id": "\xff"}', "line 2 is not JSON in ASCII ("),
-        (b"[]", "line 2 holds a list, not an object; give the file of a run"),
-        (b"{}", "line 2 has id None, which no run writes; run the benchmark again"),
+        (b"{", "line 2 is not JSON ("),
+        (b"[" * 100_000, "line 2: the content: "),
+        (json.dumps(GOOD).encode("ascii").replace(b"Bake", b"\xff"), "line 2 is not JSON ("),
+        (b"[]", "line 2: the content is []: "),
+        (b"{}", "line 2: the content is {}: "),
     ],
 )
 def test_a_line_that_is_no_record_is_named(tmp_path, line, said):
@@ -153,33 +302,37 @@ def test_a_line_that_is_no_record_is_named(tmp_path, line, said):
     with pytest.raises(ResultsError) as caught:
         load_records(path)
     assert str(caught.value).startswith(f"generations {str(path)!r}, {said}")
+    assert str(caught.value).endswith("; run the benchmark again")
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"shots": True}, "has shots True"),
-        ({"template": 1.0}, "has template 1.0"),
-        ({"set": None}, "has set None"),
-        ({"concepts": []}, "has concepts []"),
-        ({"concepts": ["bake", 3]}, "has concepts ['bake', 3]"),
-        ({"pattern": "V"}, "has concepts ['bake', 'cake']"),
-        ({"outcome": "won"}, "has outcome 'won'"),
-        ({"outcome": []}, "has outcome []"),
-        ({"reply": None}, "has reply None"),
-        ({"covered": 1}, "has covered 1"),
-        ({"order_break": 4}, "has order_break 4"),
-        ({"outcome": "error"}, "has reply 'Bake a cake.'"),
-        ({"outcome": "error", "reply": None}, "has error None"),
+        ({"shots": True}, "shots is True: "),
+        ({"template": 1.0}, "template is 1.0: "),
+        ({"set": None}, "set is None: "),
+        ({"concepts": [], "positions": []}, "concepts () do not go with the pattern 'VN'"),
+        ({"concepts": ["bake", 3]}, "concepts[1] is 3: "),
+        ({"pattern": "V"}, "concepts ('bake', 'cake') do not go with the pattern 'V'"),
+        ({"outcome": "won"}, "outcome is 'won': "),
+        ({"outcome": []}, "outcome is []: "),
+        ({"reply": None}, "reply is None: "),
+        ({"covered": 1}, "covered is 1: "),
+        ({"missing": [3]}, "missing[0] is 3: "),
+        ({"order_break": 4}, "order_break is 4: "),
+        ({"positions": [[1]]}, "positions ((1,),) are not one list for each of the concepts"),
+        ({"positions": [1, 2]}, "positions[0] is 1: "),
+        ({"positions": [[0], [-1]]}, "positions[1][0] is -1: "),
+        ({"outcome": "error"}, "reply is 'Bake a cake.': "),
+        ({"outcome": "error", "reply": None}, "missing required field `error`"),
     ],
 )
-def test_a_record_of_the_wrong_types_names_its_field(tmp_path, changed, said):
+def test_a_damaged_record_is_named_with_its_line_and_field(tmp_path, changed, said):
     path = lines_in(tmp_path, json.dumps(GOOD | changed).encode("ascii"))
     with pytest.raises(ResultsError) as caught:
         load_records(path)
-    assert str(caught.value) == (
-        f"generations {str(path)!r}, line 1 {said}, which no run writes; run the benchmark again"
-    )
+    assert str(caught.value).startswith(f"generations {str(path)!r}, line 1: ")
+    assert said in str(caught.value)
 
 
 def test_generations_too_large_are_not_read(tmp_path):
@@ -188,33 +341,3 @@ def test_generations_too_large_are_not_read(tmp_path):
     os.truncate(path, MAX_GENERATIONS_BYTES + 1)
     with pytest.raises(ResultsError, match=f"are over {MAX_GENERATIONS_BYTES} bytes, too large"):
         load_records(path)
-
-
-def test_statistics_are_read_by_metric_template_and_set(make_run):
-    run = load_run(make_run("run", HITS))
-    assert row_statistics(run, run.results["rows"][0])["coverage_ordered"] == {
-        "0": {"cs000": (100.0, 1), "cs001": (200.0, 2)}
-    }
-
-
-@pytest.mark.parametrize(
-    ("statistics", "said"),
-    [
-        ({}, "has statistics {}, so no metric can be taken by concept set; run the benchmark again, which asks"),
-        ([], "has statistics [], so no metric"),
-        ({"pbleu": 3}, "has 3 as statistics of 'pbleu', not a sum and a count by metric, template and set"),
-        ({"pbleu": {"0": []}}, "has [] as statistics of 'pbleu', template '0'"),
-        ({"pbleu": {"x": {}}}, "has {} as statistics of 'pbleu', template 'x'"),
-        ({"pbleu": {"0": {"cs000": [1.0]}}}, "has [1.0] as statistics of 'pbleu', template '0', set 'cs000'"),
-        ({"pbleu": {"0": {"cs000": [1.0, -1]}}}, "has [1.0, -1] as"),
-        ({"pbleu": {"0": {"cs000": [1.0, True]}}}, "has [1.0, True] as"),
-        ({"pbleu": {"0": {"cs000": [float("nan"), 1]}}}, "has [nan, 1] as"),
-        ({"pbleu": {"0": {"cs000": [1e200, 1]}}}, "has [1e+200, 1] as"),
-        ({"pbleu": {"0": {"cs000": ["1", 1]}}}, "has ['1', 1] as"),
-    ],
-)
-def test_statistics_of_another_shape_are_refused(make_run, statistics, said):
-    run = load_run(make_run("run", HITS))
-    with pytest.raises(ResultsError) as caught:
-        row_statistics(run, run.results["rows"][0] | {"statistics": statistics})
-    assert f"the row of 'smollm2-135m' 'ordered' {said}" in str(caught.value)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import re
 
+import msgspec
 import pytest
 
+from plugin.tests.nouns import score_of
 from plugin.tests.results.part_folders import PartFolders
 from pytest_ocg.errors import MergeError, ResultsError
 from pytest_ocg.metrics.base import SetStatistic, measurement
 from pytest_ocg.results.files import load_run
 from pytest_ocg.results.merging import merge
+from pytest_ocg.results.summary import NOT_ASKED, unmeasured
+from pytest_ocg.run.record import read_record
 
 
 @pytest.fixture
@@ -30,7 +34,7 @@ def refusal(*folders):
 
 
 def row_of(folder):
-    return load_run(folder).results["rows"][0]
+    return load_run(folder).results.rows[0]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 7])
@@ -39,26 +43,25 @@ def test_shards_together_have_the_very_numbers_of_one_run_in_whatever_order_they
     shards = [folders.write(f"s{index}", f"{index}/{count}") for index in range(1, min(count, 5) + 1)]
     for given in (shards, shards[::-1]):
         found = merged(*given)
-        [row], [wanted] = found.results["rows"], whole.results["rows"]
-        assert {**row, "usage": None} == {**wanted, "published_as": None, "usage": None}
-        assert [json.loads(line) for line in found.lines] == list(whole.records)
-        assert found.results["selection"] == {**whole.results["selection"], "selected": 20}
+        [row], [wanted] = found.results.rows, whole.results.rows
+        assert msgspec.structs.replace(row, usage=wanted.usage) == wanted
+        assert tuple(map(read_record, found.lines)) == whole.records
+        assert found.results.selection == whole.results.selection
         assert found.missing == ()
 
 
 def test_what_tokens_cost_is_the_sum_and_unknown_where_a_part_does_not_know(folders):
-    usage = merged(folders.write("a", "1/2"), folders.write("b", "2/2")).results["rows"][0]["usage"]
-    assert (usage["cost_dollars"], usage["new_cost_dollars"], usage["uncounted"]) == (0.5, None, 20)
+    usage = merged(folders.write("a", "1/2"), folders.write("b", "2/2")).results.rows[0].usage
+    assert (usage.cost_dollars, usage.new_cost_dollars, usage.uncounted) == (0.5, None, 20)
 
 
 def with_perplexity(folders, folder, *, left_out, cut):
     """The folder, with a perplexity by hand: 10 for the first set of a template, 11 for the second, and so on."""
-    row = row_of(folder)
     sets = {
         template: {name: [10.0 * (int(name[2:]) + 0.1), 2] for name in of_template}
-        for template, of_template in row["statistics"]["coverage_ordered"].items()
+        for template, of_template in row_of(folder).statistics["coverage_ordered"].items()
     }
-    score = {"value": 1.0, "n": 1, "signature": "model:x", "reason": None, "left_out": left_out, "cut": cut}
+    score = msgspec.to_builtins(score_of(1.0, signature="model:x", left_out=left_out, cut=cut))
     folders.change(folder, "rows", 0, "statistics", "perplexity", value=sets)
     return folders.change(folder, "rows", 0, "metrics", "perplexity", value=score)
 
@@ -68,63 +71,57 @@ def test_a_metric_with_a_scoring_model_is_the_mean_over_the_sets_of_all_parts(fo
         with_perplexity(folders, folders.write("a", "1/2"), left_out=1, cut=4),
         with_perplexity(folders, folders.write("b", "2/2"), left_out=2, cut=0),
     ]
-    row = merged(*parts).results["rows"][0]
+    row = merged(*parts).results.rows[0]
     sets = {(template, f"cs{n:03d}"): SetStatistic(10.0 * (n + 0.1), 2) for template in (0, 3) for n in range(5)}
     wanted = measurement(sets, "model:x", reason="")
-    found = row["metrics"]["perplexity"]
-    assert (found["value"], found["n"], found["signature"]) == (wanted.score.value, 20, "model:x")
-    assert (found["left_out"], found["cut"]) == (3, 4)
-    assert row["by_template"]["3"]["perplexity"] == wanted.by_template[3].value
-    assert row["statistics"]["perplexity"]["0"]["cs004"] == [41.0, 2]
+    found = row.metrics["perplexity"]
+    assert (found.value, found.n, found.signature) == (wanted.score.value, 20, "model:x")
+    assert (found.left_out, found.cut) == (3, 4)
+    assert row.by_template["3"]["perplexity"] == wanted.by_template[3].value
+    assert row.statistics["perplexity"]["0"]["cs004"] == (41.0, 2)
 
 
-def test_a_metric_that_no_part_has_is_absent_for_the_reasons_they_give(folders):
+def test_a_metric_that_no_part_has_is_absent_for_the_reason_they_give(folders):
     parts = [folders.write(name, shard) for name, shard in (("a", "1/2"), ("b", "2/2"))]
-    score = {"value": None, "n": 0, "signature": None, "reason": "no such model"}
     for part in parts:
-        folders.change(part, "rows", 0, "metrics", "pbleurt", value=score)
-    found = merged(*parts).results["rows"][0]["metrics"]["pbleurt"]
-    assert {name: found[name] for name in score} == score
+        folders.change(part, "rows", 0, "metrics", "pbleurt", "reason", value="no such model")
+    assert merged(*parts).results.rows[0].metrics["pbleurt"] == unmeasured("no such model")
 
 
 def test_models_stand_side_by_side_in_the_order_given(folders):
     other, half, rest = folders.write("b", model="b"), folders.write("a1", "1/2"), folders.write("a2", "2/2")
     found = merged(other, rest, half)
-    assert [row["model"] for row in found.results["rows"]] == ["b", "m"]
-    assert [row["metrics"] for row in found.results["rows"]] == [row_of(other)["metrics"]] * 2
-    assert (found.results["selection"]["planned"], found.missing) == (40, ())
+    assert [row.model for row in found.results.rows] == ["b", "m"]
+    assert [row.metrics for row in found.results.rows] == [row_of(other).metrics] * 2
+    assert (found.results.selection.planned, found.missing) == (40, ())
 
 
 def test_missing_shards_are_named_and_the_rest_is_no_complete_run(folders):
     found = merged(folders.write("a", "2/4"), folders.write("b", "4/4"))
     assert [str(shard) for shard in found.missing] == ["shard 1/4 of 'm'", "shard 3/4 of 'm'"]
-    counts = found.results["rows"][0]["counts"]
-    assert (counts["planned"], counts["selected"], counts["not_run"]) == (20, 8, 0)
-    assert found.results["rows"][0]["patterns"] == {}
-    selection = found.results["selection"]
-    assert (selection["planned"], selection["run"], selection["complete"]) == (20, 8, False)
-    assert found.results["run"]["missing_shards"][0] == {"model": "m", "shard": "1/4"}
+    [row] = found.results.rows
+    assert (row.counts.planned, row.counts.selected, row.counts.not_run) == (20, 8, 0)
+    assert row.patterns == {}
+    selection = found.results.selection
+    assert (selection.planned, selection.run, selection.complete) == (20, 8, False)
+    assert found.results.run.missing_shards[0] == {"model": "m", "shard": "1/4"}
 
 
 def test_the_merged_run_has_the_account_of_every_part_and_no_path(folders):
     parts = [folders.write("a", "1/2"), folders.write("b", "2/2")]
     folders.change(parts[1], "run", "started", value="2026-11-29T10:00:00+00:00")
     folders.change(parts[1], "run", "command_line", value=["--ocg-output", "/home/x"])
-    run = merged(*parts).results["run"]
-    assert (run["started"], run["seconds"], run["python"]) == ("2026-11-29T10:00:00+00:00", 24.6, "3.11.7")
-    told = [(part["folder"], part["shard"], part["seconds"]) for part in run["merged_from"]]
-    assert told == [("a", "1/2", 12.3), ("b", "2/2", 12.3)]
-    assert "/" not in json.dumps(run).replace("1/2", "").replace("2/2", "")
+    run = merged(*parts).results.run
+    assert (run.started, run.seconds, run.python) == ("2026-11-29T10:00:00+00:00", 24.6, "3.11.7")
+    accounts = [(part["folder"], part["shard"], part["seconds"]) for part in run.merged_from]
+    assert accounts == [("a", "1/2", 12.3), ("b", "2/2", 12.3)]
+    assert "/" not in json.dumps(msgspec.to_builtins(run)).replace("1/2", "").replace("2/2", "")
 
 
 @pytest.mark.parametrize(
     ("keys", "value", "said"),
     [
-        (
-            ("run", "versions", "pytest_ocg"),
-            "9",
-            "version of pytest_ocg is '0.1.0' in 'A' but '9' in 'B'; merge what was",
-        ),
+        (("run", "versions", "spacy"), "9", "version of spacy is '3.8.18' in 'A' but '9' in 'B'"),
         (("run", "versions", "torch"), "9", "version of torch is None in 'A' but '9' in 'B'"),
         (("dataset", "sha256"), "0", f"dataset_sha256 is {'ab' * 32!r} in 'A' but '0' in 'B'"),
         (("templates_sha256",), "0", f"templates_sha256 is {'cd' * 32!r} in 'A' but '0' in 'B'"),
@@ -132,42 +129,51 @@ def test_the_merged_run_has_the_account_of_every_part_and_no_path(folders):
         (("seed",), 1, "seed is 0 in 'A' but 1 in 'B'"),
         (("selection", "sets"), "3:0", "sets is '4:0' in 'A' but '3:0' in 'B'"),
         (("selection", "templates"), [0], "templates is [0, 3] in 'A' but [0] in 'B'"),
-        (("selection", "shots"), 1, "shots is 0 in 'A' but 1 in 'B'"),
+        (("rows", 0, "shots"), 1, "shots is 0 in 'A' but 1 in 'B'"),
         (("rows", 0, "identity", "dtype"), "int8", "dtype of 'm' 'ordered' is 'float32' in 'A' but 'int8' in 'B'"),
         (("rows", 0, "identity", "x"), 1, "x of 'm' 'ordered' is None in 'A' but 1 in 'B'"),
+        (("rows", 0, "metrics", "pbleu", "signature"), "other", "' in 'A' but 'other' in 'B'"),
         (
-            ("rows", 0, "metrics", "pbleu", "signature"),
-            "other",
-            "pbleu of 'm' 'ordered' is 'nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp|version:",
-        ),
-        (
-            ("rows", 0, "metrics", "pbleurt"),
-            {"signature": "x", "reason": None, "left_out": 0, "cut": 0},
-            "pbleurt of 'm' 'ordered' is 'not measured (not asked for; --ocg-metrics all computes it)' in 'A' but 'x'",
+            ("rows", 0, "metrics", "pbleurt", "signature"),
+            "x",
+            f"pbleurt of 'm' 'ordered' is 'not measured ({NOT_ASKED})' in 'A' but 'x' in 'B'",
         ),
         (("selection", "shard"), "2/3", "the number of shards of 'm' is 2 in 'A' but 3 in 'B'"),
         (("selection", "whole", "sets"), 6, "the number of concept sets of the whole of 'm' is 5 in 'A' but 6 in 'B'"),
-        (("selection", "shard"), "1/2", "shard 1/2 of 'm' is in 'A' and in 'B'; leave one of them out"),
-        (("selection", "shard"), None, "'m' is whole in 'B' and again in 'A'; leave one of them out"),
-        (("selection", "shard"), "3/2", "have shard '3/2' ('3/2' is not I/N with I from 1 to N, such as 2/3"),
-        (
-            ("selection", "complete"),
-            False,
-            "does not call itself complete (complete is False); run it again to its end",
-        ),
-        (("selection", "cut"), "interrupted", "run was cut: 'interrupted'; run it again to its end"),
-        (("rows", 0, "counts", "miss"), 0, "partial run ("),
-        (("selection", "conditions"), ["original"], "not one row for each model and condition of ['original']"),
-        (("rows", 0, "made_by"), [], "made_by does not count the cases in its generations"),
-        (("rows", 0, "statistics", "pbleu", "0", "cs9"), [1.0, 1], "take both files from the same run"),
-        (("rows", 0, "metrics", "pbleu"), 3, "metric 'pbleu': what stands there is 3, which no run"),
-        (("rows", 0, "usage", "cost_dollars"), "x", "cost_dollars is 'x', which no run writes"),
-        (("run", "seconds"), float("nan"), "seconds is nan, which no run writes"),
-        (("seed",), None, "seed is None, which no run writes; run the benchmark again"),
-        (("selection", "whole"), None, "whole is None, which no run writes"),
     ],
 )
-def test_what_is_not_of_one_run_is_refused_with_both_values_and_folders(folders, keys, value, said):
+def test_what_differs_between_two_parts_is_named_with_both_values_and_folders(folders, keys, value, said):
+    parts = [folders.write("A", "1/2"), folders.write("B", "2/2")]
+    folders.change(parts[1], *keys, value=value)
+    assert said in refusal(*parts).replace(f"{folders.path}/", "")
+
+
+def test_a_difference_says_the_way_out(folders):
+    parts = [folders.write("A", "1/2"), folders.write("B", "2/2")]
+    folders.change(parts[1], "run", "versions", "pytest_ocg", value="9")
+    assert refusal(*parts) == (
+        f"version of pytest_ocg is '0.1.0' in {str(parts[0])!r} but '9' in {str(parts[1])!r}; merge what was run with "
+        "the same options by the same versions"
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "said"),
+    [
+        (("selection", "shard"), "1/2", "shard 1/2 of 'm' is in 'A' and in 'B'; leave one of them out"),
+        (("selection", "shard"), None, "'m' is whole in 'B' and again in 'A'; leave one of them out"),
+        (("selection", "shard"), "3/2", "'B/results.json' have shard '3/2' ("),
+        (("selection", "whole"), None, "'B/results.json' have shard '2/2' and do not say of what whole; run it again"),
+        (("selection", "complete"), False, "(complete is False); run it again"),
+        (("selection", "cut"), "interrupted", "run was cut: 'interrupted'; run it again"),
+        (("rows", 0, "counts", "miss"), 0, "partial run ("),
+        (("selection", "conditions"), ["original"], "not one row for each model and condition of ['original']"),
+        (("rows",), [], "not one row for each model and condition of ['ordered']"),
+        (("rows", 0, "made_by"), [], "made_by does not count the cases in its generations"),
+        (("rows", 0, "statistics", "pbleu", "0", "cs9"), [1.0, 1], "take both files from the same run"),
+    ],
+)
+def test_a_part_that_is_not_whole_in_itself_or_overlaps_is_refused_by_name(folders, keys, value, said):
     parts = [folders.write("A", "1/2"), folders.write("B", "2/2")]
     folders.change(parts[1], *keys, value=value)
     assert said in refusal(*parts).replace(f"{folders.path}/", "")
@@ -193,7 +199,8 @@ def test_a_metric_that_would_be_measured_otherwise_here_is_refused(folders):
         folders.change(part, "rows", 0, "metrics", "pbleu", "signature", value="version:1")
     said = refusal(*parts)
     assert said.startswith("'pbleu' is measured as 'nrefs:1|")
-    assert "here, but was as 'version:1' in " in said
+    assert "'version:1'" in said
+    assert repr(str(parts[0])) in said
 
 
 def test_a_case_that_is_there_twice_is_refused(folders):

