@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ocg.inputs.models import Forecast, Price, cost_of, estimated_tokens, load_registry
+from pytest_ocg.inputs.prompts import Message, Prompt
 
 PRICE = Price(2.0, 10.0, "2024-05-13")
 
@@ -28,8 +29,9 @@ def test_a_forecast_says_what_it_counts_and_that_it_is_at_most():
     )
 
 
-def test_tokens_are_estimated_from_characters(make_prompt):
-    prompt = make_prompt("dog", "catch")
+def test_tokens_are_estimated_from_characters():
+    messages = (Message("system", "You are a helpful assistant."), Message("user", "Concepts: dog catch\n\nAnswer:"))
+    prompt = Prompt(("dog", "catch"), 0, "ordered", 0, messages)
     characters = sum(len(message.content) for message in prompt.messages)
     assert characters / 4 + 8 <= estimated_tokens(prompt) < characters / 4 + 9
 

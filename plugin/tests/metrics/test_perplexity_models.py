@@ -201,10 +201,5 @@ def test_the_model_is_gone_from_memory_afterwards(context_of, monkeypatch):
 )
 def test_under_a_real_model_sense_is_more_expected_than_nonsense(context_of):
     sense, nonsense = "A dog catches a frisbee in the park.", "Park a in frisbee dog the catches a."
-    [one, other], [alone] = (
-        [open_perplexity(context_of(EMBEDDED_SOURCE)).measure({(0, str(n)): [text] for n, text in enumerate(texts)})
-         .statistics[0, str(place)].total for place in range(len(texts))]
-        for texts in ([sense, nonsense], [sense])
-    )  # fmt: skip
-    assert 5 < one < 200 < other
-    assert alone == pytest.approx(one, rel=1e-4)
+    measured = open_perplexity(context_of(EMBEDDED_SOURCE)).measure({(0, "a"): [sense], (0, "b"): [nonsense]})
+    assert 5 < measured.statistics[0, "a"].total < 200 < measured.statistics[0, "b"].total

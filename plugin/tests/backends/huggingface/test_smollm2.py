@@ -24,17 +24,18 @@ SPEC = ModelSpec("smollm2-135m", "huggingface", EMBEDDED_SOURCE)
 
 
 def test_batched_replies_of_a_real_model_are_its_single_replies(make_prompt):
-    prompts = [make_prompt(*order) for order in itertools.permutations(("dog", "catch", "frisbee", "throw"))]
-    backend = HuggingFaceBackend(SPEC, GenerationSettings(device="cpu", max_new_tokens=48))
+    orders = itertools.islice(itertools.permutations(("dog", "catch", "frisbee", "throw")), 0, 24, 4)
+    prompts = [make_prompt(*order) for order in orders]
+    backend = HuggingFaceBackend(SPEC, GenerationSettings(device="cpu", max_new_tokens=16))
     together = backend.generate(prompts)
     assert together == [generation for prompt in prompts for generation in backend.generate([prompt])]
-    assert len({generation.text for generation in together}) > 12
+    assert len({generation.text for generation in together}) > 3
     assert all("dog" in generation.text.lower() for generation in together)
     backend.close()
 
 
 def test_a_real_model_is_loaded_in_four_bits(make_prompt):
-    backend = HuggingFaceBackend(SPEC, GenerationSettings(device="cpu", quantization="4bit", max_new_tokens=24))
+    backend = HuggingFaceBackend(SPEC, GenerationSettings(device="cpu", quantization="4bit", max_new_tokens=4))
     [generation] = backend.generate([make_prompt("dog", "catch", "frisbee", "throw")])
     assert generation.text
     made = backend.provenance()
