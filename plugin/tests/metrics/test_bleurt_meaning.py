@@ -15,7 +15,7 @@ def meaning(alike: float, unalike: float, published: float = 0.793):
 
 @pytest.mark.parametrize(("alike", "unalike"), [(0.98, 0.2), (1.03, -0.3), (0.5, 0.2)])
 def test_a_checkpoint_whose_scores_mean_something_passes(alike, unalike):
-    check_meaning("mine", meaning(alike, unalike))
+    assert check_meaning("mine", meaning(alike, unalike)) is None
 
 
 @pytest.mark.parametrize(

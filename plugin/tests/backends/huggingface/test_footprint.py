@@ -208,7 +208,7 @@ def test_a_model_that_does_not_fit_is_refused_with_what_would(size, plan, memory
 
 @pytest.mark.parametrize("total", [weights_bytes(SIZE_70B, "bfloat16", "4bit"), 80 * GB])
 def test_weights_that_fit_are_not_refused_for_their_batch(total):
-    check_footprint("big", SIZE_70B, load(quantization="4bit"), Memory(total, 1), is_dealt=True)
+    assert check_footprint("big", SIZE_70B, load(quantization="4bit"), Memory(total, 1), is_dealt=True) is None
 
 
 def open_backend(source, **settings):

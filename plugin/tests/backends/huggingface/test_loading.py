@@ -135,7 +135,7 @@ def test_a_device_that_torch_does_not_have_is_said_with_the_way_out(device, foun
     ],
 )
 def test_a_device_that_torch_has_is_used(device, found):
-    check_device(device, _Torch(**found))
+    assert check_device(device, _Torch(**found)) is None
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ SERVE = "serve it elsewhere and pass --ocg-base-url"
     [({}, False), ({"model_type": "quark"}, False), ({**OWN, "model_type": "phi3"}, False), (OWN, True)],
 )
 def test_a_model_that_needs_no_code_or_may_run_it_is_let_through(config, trusted):
-    check_code(SOURCE, config, trust_remote_code=trusted, note="")
+    assert check_code(SOURCE, config, trust_remote_code=trusted, note="") is None
 
 
 def test_a_model_that_needs_code_says_so_with_both_ways():
