@@ -1,11 +1,12 @@
-"""What the numbers of a row were made with: when two of them compare."""
+"""What the numbers of a row were made with: when two of them compare, and go into one table."""
 
 from __future__ import annotations
 
 import pytest
 
 from plugin.tests.nouns import results_of
-from pytest_ocg.results.signature import SIGNATURE_KEYS, differing_keys, run_signature
+from pytest_ocg.errors import ResultsError
+from pytest_ocg.results.signature import SIGNATURE_KEYS, comparable_rows, differing_keys, run_signature
 
 SIGNATURE = {
     "dataset": "everyday",
@@ -70,3 +71,36 @@ def test_what_the_identity_of_a_model_does_not_say_is_none(make_results):
 )
 def test_only_what_is_wanted_and_not_alike_differs(wanted, differing):
     assert list(differing_keys(SIGNATURE, wanted)) == differing
+
+
+def run_of(*rows, **more):
+    """The results of a run of these models with these shots."""
+    return results_of({"rows": [{"model": model, "shots": shots} for model, shots in rows], **more})
+
+
+def test_rows_of_several_runs_go_into_one_table():
+    found = comparable_rows([run_of(("a", 0)), run_of(("a", 1), ("b", 1))])
+    assert [(row.model, row.shots) for row in found] == [("a", 0), ("a", 1), ("b", 1)]
+    assert comparable_rows([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("other", "key", "values"),
+    [
+        ({"matcher": "lemma"}, "matcher", ("'lemma'", "'inflection'")),
+        ({"dataset": {"sha256": "ef"}}, "dataset_sha256", ("'ef'", repr("ab" * 32))),
+        ({"templates_sha256": "ef"}, "templates_sha256", ("'ef'", repr("cd" * 32))),
+        ({"selection": {"templates": [0, 3]}}, "templates", ("[0, 3]", "[0]")),
+        ({"selection": {"sets": "4:0"}}, "sets", ("'4:0'", "'all'")),
+    ],
+)
+def test_runs_that_differ_do_not_go_into_one_table(other, key, values):
+    with pytest.raises(ResultsError) as caught:
+        comparable_rows([run_of(("a", 0)), run_of(("b", 0), **other)])
+    said = str(caught.value)
+    assert [part in said for part in ("'b'", key, *values)] == [True] * 4
+
+
+def test_the_same_row_twice_is_refused():
+    with pytest.raises(ResultsError, match=r"'a'.* 'ordered' and 0 shots; .*ocg merge"):
+        comparable_rows([run_of(("a", 0)), run_of(("a", 0))])
