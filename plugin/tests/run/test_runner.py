@@ -106,15 +106,15 @@ def broken(*, generate="return made", provenance="pass"):
     [
         (
             broken(generate="raise RuntimeError('of torch')"),
-            "the backend failed with RuntimeError: of torch; its traceback is *",
+            "*RuntimeError: of torch*",
         ),
-        (broken(generate="return None"), "the backend failed with TypeError: 'NoneType' object is not iterable; *"),
-        (broken(generate="return made[1:]"), "the backend gave 5 generations for 6 prompts; its generate must return*"),
+        (broken(generate="return None"), "*TypeError: 'NoneType' object is not iterable*"),
+        (broken(generate="return made[1:]"), "*5 generations for 6 prompts*"),
         (
             broken(generate="return ['a'] * 6"),
-            "the backend gave 'a' for a prompt; its generate must return Generations*",
+            "*'a' for a prompt*",
         ),
-        (broken(provenance="1 / 0"), "the backend failed with ZeroDivisionError: division by zero; *"),
+        (broken(provenance="1 / 0"), "*ZeroDivisionError: division by zero*"),
     ],
     ids=["error", "None", "too few", "texts", "provenance"],
 )
@@ -152,9 +152,7 @@ def test_workers_end_with_the_same_message(bench):
     bench.pytester.makeconftest(broken(generate="raise RuntimeError('of torch')"))
     result = bench.run("-n", "2")
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(
-        ["*scripted_quarter: the backend failed with RuntimeError: of torch; its traceback is *"]
-    )
+    result.stdout.fnmatch_lines(["*scripted_quarter: *RuntimeError: of torch*"])
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
 
 

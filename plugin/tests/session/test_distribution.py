@@ -28,8 +28,12 @@ class Node:
 
 
 @pytest.fixture
-def distribution():
-    cases = expand_cases(["a", "b"], SETS, conditions=["ordered"], templates=[0], shots=0)
+def cases():
+    return expand_cases(["a", "b"], SETS, conditions=["ordered"], templates=[0], shots=0)
+
+
+@pytest.fixture
+def distribution(cases):
     plan = SimpleNamespace(cases=cases)
     benchmark = SimpleNamespace(
         plan=plan, planned_ids=frozenset(case.id for case in cases), batch_sizes={"a": 10, "b": 24}
@@ -38,8 +42,8 @@ def distribution():
 
 
 @pytest.fixture
-def nodeids(distribution):
-    return [f"test_x.py::test_generation[{case.id}]" for case in distribution._benchmark.plan.cases]
+def nodeids(cases):
+    return [f"test_x.py::test_generation[{case.id}]" for case in cases]
 
 
 def scheduling(pytester, distribution, nodeids, workers):
@@ -58,8 +62,8 @@ def scheduling(pytester, distribution, nodeids, workers):
     ("wrapped", "found"),
     [("{}", True), ("{}-extra", True), ("other-{}", True), ("1-{}-2", True), ("nothing", False)],
 )
-def test_a_case_is_found_in_a_node_id_among_other_parameters(distribution, wrapped, found):
-    case = distribution._benchmark.plan.cases[5]
+def test_a_case_is_found_in_a_node_id_among_other_parameters(distribution, cases, wrapped, found):
+    case = cases[5]
     nodeid = f"test_x.py::test_y[{wrapped.format(case.id)}]"
     assert distribution.case_id(nodeid) == (case.id if found else None)
     assert distribution.case_id("test_x.py::test_plain") is None

@@ -22,28 +22,27 @@ def header_of(*shape):
         (
             CONFIG,
             ("model.safetensors", header_of(10**6, 10**9)),
-            "does not fit into memory: its weights take about 4000000.0 GB in float32, and there are * GB available; "
-            "serve it elsewhere and pass --ocg-base-url",
+            "4000000.0 GB in float32*--ocg-base-url",
         ),
         (
             CONFIG,
             ("pytorch_model.bin", b""),
-            ": its weights are pickles (pytorch_model.bin), and loading one runs * or pass --ocg-allow-pickle if *",
+            "pickles (pytorch_model.bin)*--ocg-allow-pickle*",
         ),
         (
             OWN_CODE,
             ("model.safetensors", header_of(2, 3)),
-            "needs code from its own repository; read that code, then pass --ocg-trust-remote-code, or serve it *",
+            "code*--ocg-trust-remote-code*",
         ),
         (
             CONFIG,
             ("README.md", b""),
-            " has no weights: its folder holds none of [*].safetensors, *; name the folder of *",
+            "no weights*[*].safetensors*",
         ),
         (
             CONFIG,
             ("model.safetensors", header_of(2, 3)),
-            " has no tokenizer: its folder holds none of tokenizer[*], *; name the folder of a complete checkpoint",
+            "no tokenizer*tokenizer[*]*",
         ),
     ],
     ids=["memory", "pickle", "own code", "no weights", "no tokenizer"],
@@ -71,7 +70,7 @@ def test_a_device_that_is_not_there_is_a_usage_error(bench, monkeypatch):
         (folder / name).write_bytes(content)
     result = bench.run("--ocg-device", "cuda", model=str(folder))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: device 'cuda' is not there for torch *, or pass --ocg-device cpu"])
+    result.stderr.fnmatch_lines(["ERROR: device 'cuda' *--ocg-device cpu*"])
     assert not (bench.path / "ocg-results").exists()
 
 

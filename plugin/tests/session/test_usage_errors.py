@@ -6,30 +6,30 @@ import pytest
 @pytest.mark.parametrize(
     ("arguments", "messages"),
     [
-        (["--ocg-templates", "9"], ["*--ocg-templates: '9' is not a list of template ids*"]),
+        (["--ocg-templates", "9"], ["*--ocg-templates: '9' *"]),
         (["--ocg-sets", "4"], ["*4*3*"]),
         (["--ocg-concepts", "nowhere.jsonl"], ["*nowhere.jsonl*"]),
-        (["--ocg-thresholds", "nowhere.toml"], ["*nowhere.toml*do not exist*"]),
+        (["--ocg-thresholds", "nowhere.toml"], ["*nowhere.toml*"]),
         (
             ["--ocg-output", "sets.jsonl"],
-            ["*--ocg-output 'sets.jsonl' is no folder that can be written to, nor can it *"],
+            ["*--ocg-output 'sets.jsonl'*"],
         ),
-        (["--ocg-output", "sets.jsonl/new"], ["*--ocg-output 'sets.jsonl/new' is no folder *; name another folder"]),
+        (["--ocg-output", "sets.jsonl/new"], ["*--ocg-output 'sets.jsonl/new'*"]),
         (
             ["--ocg-metrics", "pbleurt", "--ocg-bleurt-model", "BLEURT-21"],
-            ["*BLEURT model 'BLEURT-21' is not there; did you mean 'BLEURT-20'? Choose BLEURT-20, *"],
+            ["*'BLEURT-21'*'BLEURT-20'*"],
         ),
         (
             ["--ocg-metrics", "all", "--ocg-bleurt-model", "./nowhere"],
-            ["*BLEURT model './nowhere' is not there*"],
+            ["*BLEURT*'./nowhere'*"],
         ),
         (
             ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "./nowhere"],
-            ["*'./nowhere'*no such file or folder*"],
+            ["*'./nowhere'*"],
         ),
         (
             ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "openai:gpt-4o"],
-            ["*'openai:gpt-4o' is reached by*"],
+            ["*'openai:gpt-4o'*"],
         ),
         (["--ocg-outputs", "nowhere.jsonl"], ["*replies 'nowhere.jsonl' do not exist; *--ocg-outputs*"]),
     ],
@@ -86,9 +86,7 @@ def test_a_scoring_model_out_of_reach_is_a_usage_error_before_anything_is_genera
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     result = bench.run("--ocg-metrics", "perplexity", "--ocg-perplexity-model", "nope/nope")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        ["ERROR: model 'nope/nope' is not in the local hub cache and the hub cannot be reached*"]
-    )
+    result.stderr.fnmatch_lines(["ERROR: model 'nope/nope' *hub*"])
     assert not (bench.path / "ocg-results").exists()
 
 
