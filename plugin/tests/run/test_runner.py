@@ -32,7 +32,7 @@ def broken(*, generate="return made", provenance="pass"):
     [
         (
             broken(generate="raise RuntimeError('of torch')"),
-            "the backend failed with RuntimeError: of torch; its traceback is *",
+            "the backend failed with RuntimeError: of torch; to keep its traceback *",
         ),
         (broken(generate="return None"), "the backend failed with TypeError: 'NoneType' object is not iterable; *"),
         (broken(generate="return made[1:]"), "the backend gave 5 generations for 6 prompts; its generate must return*"),
@@ -79,7 +79,7 @@ def test_workers_end_with_the_same_message(bench):
     result = bench.run("-n", "2")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
-        ["*scripted_quarter: the backend failed with RuntimeError: of torch; its traceback is *"]
+        ["*scripted_quarter: the backend failed with RuntimeError: of torch; to keep its traceback *"]
     )
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
 
@@ -92,7 +92,9 @@ def test_a_reply_that_is_none_ends_the_run_naming_what_was_asked(bench):
     )
     result = bench.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*scripted backend 'mine' was told to reply None to 'bake cake kitchen smile'; its *"])
+    result.stdout.fnmatch_lines(
+        ["*scripted backend 'mine': its function returned None for 'bake cake kitchen smile'; *"]
+    )
     assert "Traceback" not in result.stdout.str()
 
 

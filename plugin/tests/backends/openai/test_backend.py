@@ -35,7 +35,7 @@ def test_the_backend_is_had_by_its_name(hosted):
     with pytest.raises(BackendError, match="'hosted' was asked to generate after it was closed"):
         backend.generate(PROMPTS)
     with pytest.raises(
-        ModelError, match=r"'m' is reached by the backend 'tgi', .* known are huggingface, openai, replay"
+        ModelError, match=r"'m' needs the backend 'tgi', .* the backends are huggingface, openai, replay"
     ):
         open_backend(ModelSpec("m", "tgi", "served"), GenerationSettings(), lambda text: None)
 
