@@ -38,12 +38,12 @@ def header_of(*shape):
         (
             CONFIG,
             ("README.md", b""),
-            " has no weights: its folder holds none of [*].safetensors, *; name the folder of *",
+            " has no weights: its folder contains none of [*].safetensors, *; pass the folder of *",
         ),
         (
             CONFIG,
             ("model.safetensors", header_of(2, 3)),
-            " has no tokenizer: its folder holds none of tokenizer[*], *; name the folder of a complete checkpoint",
+            " has no tokenizer: its folder contains none of tokenizer[*], *; pass the folder of a complete checkpoint",
         ),
     ],
     ids=["memory", "pickle", "own code", "no weights", "no tokenizer"],
@@ -71,7 +71,7 @@ def test_a_device_that_is_not_there_is_a_usage_error(bench, monkeypatch):
         (folder / name).write_bytes(content)
     result = bench.run("--ocg-device", "cuda", model=str(folder))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: device 'cuda' is not there for torch *, or pass --ocg-device cpu"])
+    result.stderr.fnmatch_lines(["ERROR: device 'cuda' is not available in torch *, or pass --ocg-device cpu"])
     assert not (bench.path / "ocg-results").exists()
 
 

