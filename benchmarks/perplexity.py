@@ -28,7 +28,7 @@ from rows import Row
 from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.huggingface.devices import plan_device
 from pytest_ocg.backends.huggingface.loading import LoadedModel, load_model
-from pytest_ocg.backends.huggingface.runtime import free_memory, quiet_libraries
+from pytest_ocg.backends.huggingface.runtime import free_memory, silence_libraries
 from pytest_ocg.backends.huggingface.sources import fetch, find_source
 from pytest_ocg.inputs.concepts import load_dataset
 from pytest_ocg.inputs.models import load_registry, resolve_model
@@ -111,7 +111,7 @@ def _load() -> LoadedModel:
     spec = resolve_model(MODEL, load_registry())
     source = fetch(find_source(spec, allow_pickle=False, notice=print), allow_pickle=False, notice=print)
     device = plan_device("cpu", causal_scorer.DTYPE)
-    with quiet_libraries():
+    with silence_libraries():
         return load_model(source, device, GenerationSettings(device="cpu", dtype=causal_scorer.DTYPE))
 
 

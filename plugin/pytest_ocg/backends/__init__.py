@@ -22,12 +22,12 @@ BACKENDS: Mapping[str, str] = MappingProxyType(
 
 
 def open_backend(spec: ModelSpec, settings: GenerationSettings, notice: Callable[[str], None]) -> Backend:
-    """The backend that the spec names, not yet loaded; raises ModelError where there is none of that name."""
+    """The backend that the spec names, not yet loaded; raises ModelError for an unknown backend."""
     path = BACKENDS.get(spec.backend)
     if path is None:
         raise ModelError(
-            f"{spec.name!r} is reached by the backend {spec.backend!r}, which this version does not have; "
-            f"known are {', '.join(BACKENDS)}. Replies made elsewhere can be judged with --ocg-outputs FILE"
+            f"model {spec.name!r} needs the backend {spec.backend!r}, which this version does not have; "
+            f"the backends are {', '.join(BACKENDS)}. To judge replies made elsewhere pass --ocg-outputs FILE"
         )
     module, _, name = path.partition(":")
     make: Any = getattr(importlib.import_module(module), name)

@@ -1,4 +1,4 @@
-"""The seam between the runner and whatever makes replies, and what of a raw reply is its answer."""
+"""The interface between the runner and a source of replies, and the answer inside a raw reply."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class ErrorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What came back for one prompt: a stripped reply, or the kind of error and what was said about it.
+    """The result for one prompt: a stripped reply, or a kind of error and its message.
 
-    Exactly one of `text` and `error` is set. `finish_reason` is `stop` or `length` for a reply. Token counts are of
-    this prompt alone, without padding, and None where the backend does not know them.
+    Exactly one of `text` and `error` is set. `finish_reason` is `stop` or `length` for a reply. Token counts are for
+    this prompt alone, without padding; None where the backend does not know them.
     """
 
     text: str | None
@@ -46,15 +46,15 @@ class Generation:
 
     def __post_init__(self) -> None:
         if (self.text is None) == (self.error is None):
-            raise ValueError(f"a generation has a text or an error, not {self.text!r} and {self.error!r}")
+            raise ValueError(f"a generation needs either a text or an error, not {self.text!r} and {self.error!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationSettings:
-    """How replies are to be made. Decoding is always greedy (docs/definitions.md, Decoding); the cap is in new tokens.
+    """How replies are generated. Decoding is always greedy (docs/definitions.md, Decoding); the cap is in new tokens.
 
-    `batch_size` None lets the backend choose for its device. `dtype` and `device` are `auto` or what torch calls them.
-    `concurrency` is the number of requests a backend that asks a server keeps in flight.
+    With `batch_size` None the backend chooses for its device. `dtype` and `device` are `auto` or a name of torch.
+    `concurrency` is the number of requests that run at the same time, for a backend that asks a server.
     """
 
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
@@ -69,7 +69,7 @@ class GenerationSettings:
 
 
 class GenerationStopped(BackendError):
-    """Generation cannot go on, but some prompts were answered before: `made`, by their place among those asked for."""
+    """Generation cannot continue; `made` maps the index of each prompt that has an answer to its generation."""
 
     def __init__(self, message: str, made: Mapping[int, Generation] = MappingProxyType({})) -> None:
         super().__init__(message)
@@ -80,39 +80,39 @@ class Backend(Protocol):
     """A source of replies for one model, opened on the first `generate` and freed by `close`."""
 
     def identity(self) -> Mapping[str, Any]:
-        """Everything but the messages that can change the text, as JSON values, without loading the model."""
+        """Everything that can change the text except the messages, as JSON values, without loading the model."""
         ...
 
     def preferred_batch_size(self) -> int:
-        """How many prompts one `generate` should get, without loading the model."""
+        """The number of prompts for one call of `generate`, without loading the model."""
         ...
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
         """One generation per prompt, in the same order.
 
-        Raises BackendError where no further prompt can be answered, GenerationStopped where some of these were; what
-        concerns one prompt is in its generation.
+        Raises BackendError if no more prompts can be answered, GenerationStopped if some of these were. An error of one
+        prompt is in its generation.
         """
         ...
 
     def provenance(self) -> Mapping[str, Any]:
-        """How replies were made, as JSON values: identity, versions, device, batch size, effective decoding.
+        """How replies were generated, as JSON values: identity, versions, device, batch size, effective decoding.
 
-        Asked after `generate`, so that it says what was done rather than what was planned.
+        Called after `generate`, so that it reports what was done and not what was planned.
         """
         ...
 
     def close(self) -> None:
-        """Give back memory and connections; `generate` may not be called afterwards."""
+        """Free memory and connections; `generate` must not be called afterwards."""
         ...
 
 
 def require_backend(made: Any, model: str) -> Backend:
-    """What was made for the model, where it has the methods of a Backend; raises ModelError naming those it lacks."""
-    lacking = [method for method in BACKEND_METHODS if not callable(getattr(made, method, None))]
-    if lacking:
+    """The object `made` for the model, as a Backend; raises ModelError with the names of the missing methods."""
+    missing = [method for method in BACKEND_METHODS if not callable(getattr(made, method, None))]
+    if missing:
         raise ModelError(
-            f"model {model!r}: pytest_ocg_make_backend returned {made!r}, which has no {', '.join(lacking)}; return an "
+            f"model {model!r}: pytest_ocg_make_backend returned {made!r}, which has no {', '.join(missing)}; return an "
             "object with the methods of pytest_ocg.backends.base.Backend, such as a ScriptedBackend, or None"
         )
     backend: Backend = made
@@ -120,8 +120,8 @@ def require_backend(made: Any, model: str) -> Backend:
 
 
 @contextmanager
-def explained(model: str) -> Iterator[None]:
-    """Turns what a backend was not meant to raise into a BackendError, which ends the run; the traceback is logged."""
+def wrap_backend_errors(model: str) -> Iterator[None]:
+    """Turns an unexpected exception of a backend into a BackendError, which ends the run; logs the traceback."""
     try:
         yield
     except OcgError:
@@ -129,15 +129,15 @@ def explained(model: str) -> Iterator[None]:
     except Exception as error:
         logging.getLogger("pytest_ocg").exception("%s: the backend failed", model)
         raise BackendError(
-            f"{model}: the backend failed with {type(error).__name__}: {error}; its traceback is kept by "
-            "-n 0 --log-file FILE"
+            f"{model}: the backend failed with {type(error).__name__}: {error}; to keep its traceback run "
+            "with -n 0 --log-file FILE"
         ) from error
 
 
 def generation_of(
     text: str, *, finish_reason: str = "stop", prompt_tokens: int | None = None, completion_tokens: int | None = None
 ) -> Generation:
-    """The generation for raw reply `text`: stripped, or the error it amounts to when nothing is left of it."""
+    """The generation for raw reply `text`: the stripped text, or an error if it is empty."""
     stripped = text.strip()
     if stripped:
         return Generation(
@@ -152,7 +152,7 @@ COMMON_TAGS = ("<think>", "</think>")
 
 
 def opens_reasoning(prompt: str, reasoning: tuple[str, str] | None) -> bool:
-    """Whether the rendered prompt itself opens the reasoning block, so that the reply begins inside it."""
+    """Whether the rendered prompt opens the reasoning block, so that the reply begins inside it."""
     return prompt.rstrip().endswith((reasoning or COMMON_TAGS)[0])
 
 
@@ -167,22 +167,23 @@ def answer_of(
 
     Defined in docs/definitions.md, Decoding.
 
-    All up to the last closing tag is reasoning, whether or not it was opened. `is_open` says that the prompt opened the
-    block. Without `reasoning` tags the common `<think>` counts, but only where the reply begins with it or the prompt
-    ends with it: a model not known to reason may write about tags. What `answer` tags enclose is the whole answer.
+    Everything up to the last closing tag is reasoning, with or without an opening tag. `is_open` means that the prompt
+    opened the block. Without `reasoning` tags the common `<think>` counts, but only if the reply begins with it or the
+    prompt ends with it, because other models may write about tags. With `answer` tags, the text between them is the
+    whole answer.
     """
     tags = reasoning
     if tags is None and (is_open or text.lstrip().startswith(COMMON_TAGS[0])):
         tags = COMMON_TAGS
     if tags is not None:
-        outside = _outside(text, *tags, is_open=is_open)
+        outside = _outside_reasoning(text, *tags, is_open=is_open)
         if outside is None:
-            return _marked(text, *answer) if answer is not None and answer[1] in text else None
+            return _inside_tags(text, *answer) if answer is not None and answer[1] in text else None
         text = outside
-    return text if answer is None else _marked(text, *answer)
+    return text if answer is None else _inside_tags(text, *answer)
 
 
-def _outside(text: str, opening: str, closing: str, *, is_open: bool) -> str | None:
+def _outside_reasoning(text: str, opening: str, closing: str, *, is_open: bool) -> str | None:
     _, closed, rest = text.rpartition(closing)
     if not closed and is_open:
         return None
@@ -190,6 +191,6 @@ def _outside(text: str, opening: str, closing: str, *, is_open: bool) -> str | N
     return None if reopened and not before.strip() else before
 
 
-def _marked(text: str, opening: str, closing: str) -> str:
-    """What stands between the last pair of tags; up to the end where it was not closed, all where it was not opened."""
+def _inside_tags(text: str, opening: str, closing: str) -> str:
+    """The text between the last pair of tags; up to the end without a closing tag, all of it without an opening one."""
     return text.rpartition(opening)[2].partition(closing)[0]

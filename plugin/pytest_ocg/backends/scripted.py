@@ -1,4 +1,4 @@
-"""A backend that says what a function tells it to: the fake that tests, demos and plugin authors run against."""
+"""A backend whose replies a function returns: the fake for tests, demos and plugin authors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pytest_ocg.inputs.prompts import Prompt
 
 
 class ScriptedBackend:
-    """Replies by calling `reply` once a prompt; deterministic as long as `reply` is.
+    """Calls `reply` once a prompt; deterministic if `reply` is.
 
-    `reply` gives a text, judged as a model's raw reply would be, or a whole Generation. `calls` records the size of
-    each batch that was asked for. Each `generate` takes at least `delay_seconds`. `version` is part of the identity, so
-    that replies of a changed script are not mixed up with older ones.
+    `reply` returns a text, judged like a model's raw reply, or a whole Generation. `calls` records the size of each
+    batch. Each `generate` takes at least `delay_seconds`. `version` is part of the identity, so that replies of a
+    changed script are not mixed up with older ones.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class ScriptedBackend:
         return self._batch_size
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
-        """What the script says to each prompt, in order; raises BackendError once closed, and for what is no reply."""
+        """The script's reply to each prompt, in order; raises BackendError after `close` and for a wrong type."""
         if self.is_closed:
             raise BackendError(f"scripted backend {self._name!r} was asked to generate after it was closed")
         self.calls.append(len(prompts))
@@ -56,7 +56,7 @@ class ScriptedBackend:
         return [self._generation(prompt) for prompt in prompts]
 
     def provenance(self) -> Mapping[str, Any]:
-        """The identity, and the batch size asked for."""
+        """The identity, and the batch size."""
         return {**self.identity(), "batch_size": self._batch_size, "decoding": {"strategy": "scripted"}}
 
     def close(self) -> None:
@@ -69,8 +69,8 @@ class ScriptedBackend:
             return generation_of(reply)
         if not isinstance(reply, Generation):
             raise BackendError(
-                f"scripted backend {self._name!r} was told to reply {reply!r} to {' '.join(prompt.concepts)!r}; its "
-                "function must return a text or a Generation"
+                f"scripted backend {self._name!r}: its function returned {reply!r} for {' '.join(prompt.concepts)!r}; "
+                "it must return a text or a Generation"
             )
         return reply
 
@@ -81,23 +81,23 @@ def in_order(prompt: Prompt) -> str:
 
 
 def reversed_order(prompt: Prompt) -> str:
-    """A sentence with the concepts in reverse: covered, and never in order."""
+    """A sentence with the concepts in reverse order: all covered, never in order."""
     return _sentence(prompt.concepts[::-1])
 
 
 def quarter(prompt: Prompt) -> str:
-    """A hit for every fourth order of a set: 6 of 24; to the others the concepts alphabetically, numbered by order."""
+    """A hit for every fourth order of a set: 6 of 24; for the others the concepts alphabetically, numbered by order."""
     rank = _rank(prompt.concepts)
     return f"{rank + 1}: {_sentence(prompt.concepts if rank % 4 == 0 else sorted(prompt.concepts))}"
 
 
 def echo(prompt: Prompt) -> str:
-    """The bare list of concepts, as a model that does not get the task."""
+    """The bare list of concepts, like a model that does not understand the task."""
     return " ".join(prompt.concepts)
 
 
 def empty(prompt: Prompt) -> str:
-    """Nothing at all: every case is an error."""
+    """An empty reply: every case is an error."""
     return ""
 
 
@@ -107,11 +107,11 @@ SCRIPTS: Mapping[str, Callable[[Prompt], str]] = MappingProxyType(
 
 
 def script(name: str, *, batch_size: int = 32) -> ScriptedBackend:
-    """The backend for a ready-made script by its name in `SCRIPTS`; raises ModelError with the nearest name."""
+    """The backend for a script by its name in `SCRIPTS`; raises ModelError with the nearest name."""
     reply = SCRIPTS.get(name)
     if reply is None:
         near = did_you_mean(name, SCRIPTS) or "."
-        raise ModelError(f"scripted:{name} is not a script{near} There are {', '.join(SCRIPTS)}")
+        raise ModelError(f"scripted:{name} is not a script{near} The scripts are {', '.join(SCRIPTS)}")
     return ScriptedBackend(reply, name=name, batch_size=batch_size)
 
 
@@ -126,10 +126,10 @@ def _sentence(concepts: Sequence[str]) -> str:
 
 
 def _rank(concepts: Sequence[str]) -> int:
-    """Where this order stands among all orders of its concepts, counted from 0 for the alphabetical one."""
-    rank, left = 0, sorted(concepts)
+    """The index of this order among all orders of its concepts; the alphabetical one has 0."""
+    rank, remaining = 0, sorted(concepts)
     for concept in concepts:
-        place = left.index(concept)
-        rank = rank * len(left) + place
-        del left[place]
+        index = remaining.index(concept)
+        rank = rank * len(remaining) + index
+        del remaining[index]
     return rank

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from pytest_ocg.backends.huggingface.devices import plan_device
-from pytest_ocg.backends.huggingface.runtime import free_memory, quiet_libraries, run_in_batches
+from pytest_ocg.backends.huggingface.runtime import free_memory, run_in_batches, silence_libraries
 from pytest_ocg.backends.huggingface.sources import Source, fetch, find_source
 from pytest_ocg.errors import BackendError, MetricError, ModelError
 from pytest_ocg.metrics.bleurt_model import (
@@ -87,14 +87,14 @@ class BleurtScorer:
         """
         if not pairs:
             return
-        with quiet_libraries():
+        with silence_libraries():
             loaded = self._load()
         lengths = [loaded.tokenizer.pair_tokens(*pair) for pair in pairs]
         places = sorted(range(len(pairs)), key=lambda place: (-min(lengths[place], MAX_TOKENS), pairs[place]))
         start = 0
         while start < len(places):
             batch = places[start : start + self._size_for(loaded, min(lengths[places[start]], MAX_TOKENS))]
-            with quiet_libraries():
+            with silence_libraries():
                 scores = self._score_batch(loaded, [pairs[place] for place in batch])
             yield ScoredPairs(
                 dict(zip(batch, scores, strict=True)),

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.huggingface.devices import Device, plan_device
 from pytest_ocg.backends.huggingface.loading import LoadedModel, load_model
-from pytest_ocg.backends.huggingface.runtime import free_memory, quiet_libraries, run_in_batches
+from pytest_ocg.backends.huggingface.runtime import free_memory, run_in_batches, silence_libraries
 from pytest_ocg.backends.huggingface.sources import Source, fetch, find_source
 from pytest_ocg.errors import BackendError, ModelError
 from pytest_ocg.inputs.models import HUGGINGFACE, ModelSpec, load_registry, resolve_model
@@ -80,7 +80,7 @@ def _score_texts(
         trust_remote_code=context.trust_remote_code,
         allow_pickle=context.allow_pickle,
     )
-    with quiet_libraries():
+    with silence_libraries():
         loaded = load_model(source, device, settings)
         pad_token = loaded.tokenizer.pad_token_id
         rows = _rows(loaded, texts)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_ocg.backends.base import Backend, Generation, GenerationStopped, explained
+from pytest_ocg.backends.base import Backend, Generation, GenerationStopped, wrap_backend_errors
 from pytest_ocg.errors import BackendError
 from pytest_ocg.inputs.cases import Batch, Case
 from pytest_ocg.inputs.prompts import Prompt
@@ -146,7 +146,7 @@ class Runner:
             self._before_generating(batch, len(missing))
             started = time.monotonic()
             try:
-                with explained(batch.model):
+                with wrap_backend_errors(batch.model):
                     made = _generated(backend, batch.model, [prompts[place] for place in missing])
             except GenerationStopped as stopped:
                 self._store(batch.model, backend, {keys[missing[at]]: made for at, made in stopped.made.items()})
@@ -161,7 +161,7 @@ class Runner:
 
     def _store(self, model: str, backend: Backend, fresh: Mapping[str, Generation]) -> str:
         """The id of how these replies were made, once they are in the cache."""
-        with explained(model):
+        with wrap_backend_errors(model):
             provenance = backend.provenance()
         return self._cache.add_replies(
             list(fresh.items()), model=model, provenance=provenance, replace=self._plan.options.refresh

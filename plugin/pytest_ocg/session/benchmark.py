@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_ocg.backends import open_backend
-from pytest_ocg.backends.base import Backend, explained, require_backend
+from pytest_ocg.backends.base import Backend, require_backend, wrap_backend_errors
 from pytest_ocg.backends.huggingface.devices import automatic_device
 from pytest_ocg.backends.huggingface.loading import Loadable
 from pytest_ocg.errors import BackendError, ModelError, OcgError
@@ -137,7 +137,7 @@ class Benchmark:
         is_distributed = self.config.pluginmanager.has_plugin("ocg-distribution")
         gpus = self.options.gpus_per_worker if is_distributed else None
         for model in self.plan.specs:
-            with explained(model):
+            with wrap_backend_errors(model):
                 backend = self.open_backend(model)
                 self.identities[model] = self.identities.get(model) or backend.identity()
                 if isinstance(backend, Loadable):
@@ -151,7 +151,7 @@ class Benchmark:
         try:
             with self.open_cache() as cache:
                 for model in self.plan.specs:
-                    with explained(model):
+                    with wrap_backend_errors(model):
                         backend = self.open_backend(model)
                         self.identities[model] = backend.identity()
                         backend.close()

@@ -1,4 +1,4 @@
-"""Tiny random models with a tokenizer of their own, saved to folders: everything but meaning, in milliseconds."""
+"""Tiny random models with their own tokenizer, saved to folders in milliseconds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def make_tokenizer():
 
 @pytest.fixture(scope="session")
 def make_model():
-    """Builds a random model of an architecture, small but with several layers, heads and grouped keys."""
+    """Builds a small random model of an architecture, with several layers, heads and grouped keys."""
     import torch
     import transformers
 
@@ -83,7 +83,7 @@ def make_model():
 
 @pytest.fixture
 def save_model(tmp_path, make_model, make_tokenizer):
-    """Saves a model folder and gives its path; `generation` is written into its generation config as it is."""
+    """Saves a model folder and returns its path; `generation` is the content of its generation config."""
 
     def save(architecture="Llama", *, template=CHATML, generation=None, tokenizer=None, name="tiny", **changes):
         folder = tmp_path / name
@@ -115,7 +115,7 @@ def backend_of():
 
 @pytest.fixture
 def hosted(monkeypatch):
-    """Servers that play faults, and the backends that ask them."""
+    """Servers that simulate faults, and the backends that ask them."""
     from plugin.tests.backends.openai.fault_server import KEY, Hosted
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -35,7 +35,7 @@ def test_only_what_follows_the_reasoning_block_is_the_answer(text, answer):
         ("", None),
     ],
 )
-def test_a_block_that_the_prompt_opened_must_be_left(text, answer):
+def test_a_block_that_the_prompt_opened_must_be_closed(text, answer):
     assert answer_of(text, is_open=True) == answer
 
 
@@ -49,7 +49,7 @@ def test_a_block_that_the_prompt_opened_must_be_left(text, answer):
         ("Use <think> for thoughts.", "Use <think> for thoughts."),
     ],
 )
-def test_a_model_not_known_to_reason_is_only_cut_where_it_begins_by_reasoning(text, answer):
+def test_other_models_are_cut_only_if_the_reply_begins_with_reasoning(text, answer):
     assert answer_of(text) == answer
 
 
@@ -65,7 +65,7 @@ def test_a_model_not_known_to_reason_is_only_cut_where_it_begins_by_reasoning(te
         ("<Thought>Hm.</Thought><Output>A cat.</Output><Output>A dog.</Output>", "A dog."),
     ],
 )
-def test_a_marked_answer_is_the_whole_answer(text, answer):
+def test_the_text_between_answer_tags_is_the_whole_answer(text, answer):
     assert answer_of(text, reasoning=TAGS, answer=OUTPUT) == answer
 
 

@@ -1,4 +1,4 @@
-"""Replies made elsewhere: found by what was asked, checked line by line."""
+"""Replies made elsewhere: found by concepts, template and condition, checked line by line."""
 
 import json
 import os
@@ -36,14 +36,14 @@ def test_a_reply_is_found_by_concepts_in_order_template_and_condition(replay):
 
 
 @pytest.mark.parametrize(
-    "asked", [prompt("run", "dog"), prompt("dog", "run", template=1), prompt("dog", "run", condition="original")]
+    "wanted", [prompt("run", "dog"), prompt("dog", "run", template=1), prompt("dog", "run", condition="original")]
 )
-def test_a_prompt_without_a_row_is_an_error_of_its_own_kind(replay, asked):
-    [generation] = replay({"concepts": ["dog", "run"], "reply": "The dog runs."}).generate([asked])
+def test_a_prompt_without_a_row_is_an_error_of_its_own_kind(replay, wanted):
+    [generation] = replay({"concepts": ["dog", "run"], "reply": "The dog runs."}).generate([wanted])
     assert (generation.text, generation.error) == (None, ErrorKind.MISSING)
 
 
-def test_an_empty_reply_is_an_error_and_a_recorded_error_stays_what_it_was(replay):
+def test_an_empty_reply_is_an_error_and_a_recorded_error_keeps_its_kind(replay):
     backend = replay(
         {"concepts": ["a", "b"], "reply": "  "},
         {"concepts": ["b", "a"], "reply": None, "error": "filtered", "detail": "by the provider"},
@@ -59,10 +59,10 @@ def test_a_file_too_large_for_replies_is_not_read(replay, tmp_path):
         backend.generate([prompt("a")])
 
 
-def test_rows_of_other_models_are_passed_over(replay):
+def test_rows_of_other_models_are_ignored(replay):
     rows = [{"concepts": ["a", "b"], "reply": text, "model": model} for model, text in (("x", "no"), ("M", "yes"))]
     assert replay(*rows).generate([prompt("a", "b")])[0].text == "yes"
-    with pytest.raises(BackendError, match="holds no reply of 'other'"):
+    with pytest.raises(BackendError, match="has no reply of 'other'"):
         replay(*rows, model="other").generate([prompt("a", "b")])
 
 
@@ -70,7 +70,7 @@ def test_rows_of_other_models_are_passed_over(replay):
     ("row", "message"),
     [
         ("{", "line 2: "),
-        ("[]", "wants an object, not list"),
+        ("[]", "must be a JSON object, not list"),
         ({"reply": "x"}, "'concepts' must be a list of words"),
         ({"concepts": ["a"], "reply": 3}, "'reply' must be a text"),
         ({"concepts": ["a"], "reply": None, "error": "tired"}, "'reply' must be a text"),
@@ -93,9 +93,9 @@ def test_a_row_that_cannot_be_read_is_named_by_file_and_line(replay, row, messag
         ("{", "*outputs.jsonl, line 1: *"),
         (
             '{"concepts": ["a"], "reply": "x", "model": "y"}',
-            "*outputs.jsonl holds no reply of 'mine/model'; its rows *",
+            "*outputs.jsonl has no reply of 'mine/model'; *",
         ),
-        ("", "*outputs.jsonl holds no reply of 'mine/model'; its rows name other models or nothing"),
+        ("", "*outputs.jsonl has no reply of 'mine/model'; the file is empty or its rows name other models"),
     ],
     ids=["malformed", "other model", "empty"],
 )

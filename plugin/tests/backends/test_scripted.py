@@ -49,7 +49,7 @@ def test_the_identity_is_the_name_and_version_alone():
     assert one == {"backend": "scripted", "source": "mine", "version": "1"}
 
 
-def test_a_closed_backend_refuses_to_go_on():
+def test_a_closed_backend_does_not_generate():
     backend = script("echo")
     backend.close()
     with pytest.raises(BackendError, match="scripted backend 'echo' was asked to generate after it was closed"):
@@ -65,7 +65,7 @@ def test_quarter_hits_six_of_the_24_orders_and_covers_all():
 
 
 @pytest.mark.parametrize("concepts", [CONCEPTS, ("one", "two"), ("one",)])
-def test_ready_made_scripts_do_what_they_are_named(concepts):
+def test_each_script_does_what_its_name_says(concepts):
     assert _is_in_order(in_order(_prompt(concepts)), concepts)
     assert _is_in_order(reversed_order(_prompt(concepts)), concepts[::-1])
     assert SCRIPTS["echo"](_prompt(concepts)) == " ".join(concepts)
@@ -83,20 +83,20 @@ def test_a_script_opens_by_its_name(name):
 
 
 def test_an_unknown_script_is_refused_with_the_nearest():
-    with pytest.raises(ModelError, match=r"is not a script; did you mean 'in-order'\? There are in-order, "):
+    with pytest.raises(ModelError, match=r"is not a script; did you mean 'in-order'\? The scripts are in-order, "):
         script("in_order")
 
 
-def test_an_unknown_script_without_a_near_name_is_told_which_there_are():
-    with pytest.raises(ModelError, match=r"scripted:zzz is not a script\. There are in-order, reversed-order, "):
+def test_an_unknown_script_without_a_near_name_is_refused_with_all_names():
+    with pytest.raises(ModelError, match=r"scripted:zzz is not a script\. The scripts are in-order, reversed-order, "):
         script("zzz")
 
 
 @pytest.mark.parametrize("reply", [None, 3, b"A dog."])
-def test_what_is_no_reply_is_refused_with_what_was_asked(reply):
+def test_a_reply_of_a_wrong_type_is_refused_with_its_concepts(reply):
     with pytest.raises(BackendError) as caught:
         ScriptedBackend(lambda prompt: reply, name="mine").generate([_prompt()])
     assert str(caught.value) == (
-        f"scripted backend 'mine' was told to reply {reply!r} to 'dog catch frisbee throw'; its function must return "
+        f"scripted backend 'mine': its function returned {reply!r} for 'dog catch frisbee throw'; it must return "
         "a text or a Generation"
     )

@@ -164,7 +164,9 @@ def test_a_reply_that_is_none_ends_the_run_naming_what_was_asked(bench):
     )
     result = bench.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*scripted backend 'mine' was told to reply None to 'bake cake kitchen smile'; its *"])
+    result.stdout.fnmatch_lines(
+        ["*scripted backend 'mine': its function returned None for 'bake cake kitchen smile'; *"]
+    )
     assert "Traceback" not in result.stdout.str()
 
 

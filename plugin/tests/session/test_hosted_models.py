@@ -141,7 +141,7 @@ def test_an_interruption_in_mid_batch_keeps_the_replies_that_came(bench):
         running.send_signal(signal.SIGINT)
         told, _ = running.communicate(timeout=120)
         assert running.returncode == pytest.ExitCode.INTERRUPTED
-        assert "openai:served: interrupted; what was generated is kept" in told
+        assert "openai:served: interrupted; the replies so far are kept" in told
         server.answer = in_order
         before = len(server.requests)
         assert ask(bench, server).parseoutcomes() == {"passed": 72}
@@ -171,7 +171,7 @@ def test_openai_itself_wants_a_key(bench, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     result = bench.run(model="gpt-4o-mini")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: https://api.openai.com/v1 wants a key and OPENAI_API_KEY is not set*"])
+    result.stderr.fnmatch_lines(["ERROR: https://api.openai.com/v1 needs a key and OPENAI_API_KEY is not set*"])
 
 
 def test_a_server_of_ones_own_needs_no_key_and_a_registry_key_is_not_sent_to_it(bench, monkeypatch):
@@ -186,7 +186,9 @@ def test_a_server_of_ones_own_needs_no_key_and_a_registry_key_is_not_sent_to_it(
 def test_credentials_in_the_base_url_are_refused_and_not_shown(bench):
     result = bench.run("--ocg-base-url", f"http://user:{KEY}@127.0.0.1:1/v1", model="openai:served")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: the base URL of 'openai:served' carries credentials or a query; *"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: the base URL of 'openai:served' contains credentials, a query or a fragment; *"]
+    )
     assert KEY.encode() not in everything_left(bench, result)
 
 
@@ -206,7 +208,7 @@ def test_what_it_costs_and_what_the_server_refuses_is_reported_once_for_all_work
     first_verdict = next(number for number, text in enumerate(result.outlines) if "100%]" in text)
     assert result.outlines.index(line) < first_verdict
     [note] = [line for line in result.outlines if line.startswith("note: ")]
-    assert note.startswith("note: openai:served: the server refuses temperature 0")
+    assert note.startswith("note: openai:served: the server does not accept temperature 0")
     [made] = bench.results()["rows"][0]["made_by"]
     assert made["effective_decoding"] == {"temperature": None, "seed": 0, "max_tokens": 100}
 

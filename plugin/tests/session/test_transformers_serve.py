@@ -122,6 +122,7 @@ def test_a_model_that_the_server_does_not_have_is_one_message(bench, url):
     assert result.ret == pytest.ExitCode.INTERRUPTED
     told = result.stdout.str() + result.stderr.str()
     assert (
-        f"openai:org/other: {url} refuses what is asked: see that it serves 'org/other' and takes such requests" in told
+        f"openai:org/other: {url} refuses the request: check that it serves 'org/other' and accepts such requests"
+        in told
     )
     assert "requested 'org/other'" in told

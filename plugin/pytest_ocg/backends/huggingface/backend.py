@@ -1,4 +1,4 @@
-"""Generation on this machine: a Hugging Face model, its own chat template, greedy decoding in batches."""
+"""Generation on this machine: a Hugging Face model with its chat template, decoded greedily in batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_ocg.backends.base import (
 from pytest_ocg.backends.huggingface.chat import cut_at_marker, encode, render
 from pytest_ocg.backends.huggingface.decoding import Reply, decode, shared_prefix
 from pytest_ocg.backends.huggingface.devices import Device, memory_of, plan_device
-from pytest_ocg.backends.huggingface.footprint import Load, check_footprint, size_of
+from pytest_ocg.backends.huggingface.footprint import LoadPlan, check_footprint, size_of
 from pytest_ocg.backends.huggingface.loading import (
     LoadedModel,
     check_code,
@@ -28,7 +28,7 @@ from pytest_ocg.backends.huggingface.loading import (
     require_device,
 )
 from pytest_ocg.backends.huggingface.quantization import check_quantization
-from pytest_ocg.backends.huggingface.runtime import free_memory, quiet_libraries, run_in_batches
+from pytest_ocg.backends.huggingface.runtime import free_memory, run_in_batches, silence_libraries
 from pytest_ocg.backends.huggingface.sources import Source, config_of, fetch, find_source
 from pytest_ocg.errors import BackendError
 from pytest_ocg.inputs.models import ModelSpec
@@ -40,9 +40,9 @@ _PACKAGES = ("torch", "transformers", "tokenizers", "bitsandbytes", "accelerate"
 
 
 class HuggingFaceBackend:
-    """A local model, loaded at the first `generate`.
+    """A local model; the first `generate` loads it.
 
-    What `settings` asks for is what is done: its quantization and cap are the final word, not those of `spec`.
+    Quantization and cap come from `settings`, not from `spec`.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class HuggingFaceBackend:
         self._is_closed = False
 
     def identity(self) -> Mapping[str, Any]:
-        """The model's content, number format, quantization, cap and tags: all that can change a reply but its prompt.
+        """Content, number format, quantization, cap and tags: everything that can change a reply except its prompt.
 
-        Imports no torch and downloads no weights. Raises ModelError or OptionError for what cannot be had.
+        Does not import torch or download weights. Raises ModelError or OptionError for what is not available.
         """
         source, device, settings = self._find(), self._plan(), self._settings
         return {
             "backend": "huggingface",
-            # Where a local model lies does not change what it says.
+            # The folder of a local model does not change its replies.
             "source": source.name if source.path is None or source.kind == "hub" else source.path.name,
             "revision": source.revision,
             "content": source.content,
@@ -80,14 +80,14 @@ class HuggingFaceBackend:
         }
 
     def preferred_batch_size(self) -> int:
-        """How many prompts one `generate` should get: as asked for, else by the kind of device."""
+        """The number of prompts for one `generate`: from the settings, else by the kind of device."""
         return self._settings.batch_size or PREFERRED_BATCH[self._plan().kind]
 
     def check_loading(self, gpus: int | None) -> None:
-        """Raise ModelError where the model lacks files, needs code that may not be run, or more memory than there is.
+        """Raise ModelError if the model has missing files, needs code that may not run, or does not fit into memory.
 
-        Raises BackendError where the device is not there. Nothing is downloaded but the model's configuration. `gpus`
-        is how many each worker is dealt, None for all visible ones.
+        Raises BackendError if the device is not available. Downloads only the model's configuration. `gpus` is the
+        number of GPUs for each worker, None for all visible ones.
         """
         source, device, settings = self._find(), self._plan(), self._settings
         require_device(device)
@@ -95,40 +95,40 @@ class HuggingFaceBackend:
         check_code(source, config, trust_remote_code=settings.trust_remote_code, note=self._spec.note)
         memory, size = memory_of(device, gpus), size_of(source, config)
         if memory is not None and size is not None:
-            load = Load(device, settings.quantization, self.preferred_batch_size(), settings.max_new_tokens)
-            check_footprint(source.name, size, load, memory, is_dealt=gpus is not None)
+            load = LoadPlan(device, settings.quantization, self.preferred_batch_size(), settings.max_new_tokens)
+            check_footprint(source.name, size, load, memory, is_assigned=gpus is not None)
         check_files(source)
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Generation]:
-        """One generation per prompt, in order; a prompt's reasoning block and a leaked next turn are no part of it.
+        """One generation per prompt, in order, without its reasoning block and without a leaked next turn.
 
-        Raises ModelError where the model cannot be loaded, BackendError where prompts and cap do not fit it.
+        Raises ModelError if the model cannot be loaded, BackendError if prompt and cap do not fit into its context.
         """
         if self._is_closed:
             raise BackendError(f"model {self._spec.name!r} was asked to generate after it was closed")
         if not prompts:
             return []
-        with quiet_libraries():
+        with silence_libraries():
             loaded = self._load()
             texts = [render(loaded.tokenizer, loaded.chat, prompt.messages) for prompt in prompts]
             rows = [encode(loaded.tokenizer, text) for text in texts]
             self._check_context(loaded, max(map(len, rows)))
-            self._shares_prefix |= loaded.decoding.steps(rows) and shared_prefix(rows) > 0
-            done = run_in_batches(
+            self._shares_prefix |= loaded.decoding.uses_own_loop(rows) and shared_prefix(rows) > 0
+            batched = run_in_batches(
                 rows,
                 self._batch_size or self.preferred_batch_size(),
                 lambda batch: decode(loaded.model, batch, loaded.decoding),
                 free_memory=free_memory,
                 notice=self._notice,
             )
-            self._batch_size = done.size
+            self._batch_size = batched.size
             return [
                 self._generation(loaded, text, len(row), reply)
-                for text, row, reply in zip(texts, rows, done.results, strict=True)
+                for text, row, reply in zip(texts, rows, batched.results, strict=True)
             ]
 
     def provenance(self) -> Mapping[str, Any]:
-        """The identity, and what was used to carry it out; what only a loaded model knows is left out before that."""
+        """The identity, versions and batch size, and once the model is loaded, its device, template and decoding."""
         known = {
             **self.identity(),
             "batch_size": self._batch_size or self.preferred_batch_size(),
@@ -160,7 +160,7 @@ class HuggingFaceBackend:
         }
 
     def close(self) -> None:
-        """Drop the model and give its memory back."""
+        """Free the model and its memory."""
         was_loaded = self._loaded is not None
         self._loaded = None
         self._is_closed = True
@@ -189,8 +189,8 @@ class HuggingFaceBackend:
         limit, cap = loaded.context_tokens, self._settings.max_new_tokens
         if limit is not None and longest + cap > limit:
             raise BackendError(
-                f"model {self._spec.name!r} reads {limit} tokens, into which a prompt of {longest} and a reply of "
-                f"up to {cap} do not fit: pass a smaller --ocg-max-new-tokens"
+                f"model {self._spec.name!r} has a context of {limit} tokens; a prompt of {longest} and a reply of up "
+                f"to {cap} tokens do not fit: pass a smaller --ocg-max-new-tokens"
             )
 
     def _generation(self, loaded: LoadedModel, prompt: str, prompt_tokens: int, reply: Reply) -> Generation:

@@ -1,4 +1,4 @@
-"""Renders a chat as a model wants to read it: by its own chat template, or as plain text where it has none."""
+"""Renders a chat for a model: with its chat template, or as plain text if it has none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ START_MARKERS = (
     "<|START_OF_TURN_TOKEN|>", "<|turn>", "[INST]", "[/INST]",
 )  # fmt: skip
 
-# Shadows the function of that name which transformers gives to templates.
+# Replaces the function of this name that transformers passes to templates.
 _PINNED_CLOCK = (
     "{% macro strftime_now(form) %}{{ form | replace('%d', '26') | replace('%B', 'July') | replace('%b', 'Jul') | "
     "replace('%m', '07') | replace('%Y', '2024') | replace('%y', '24') | replace('%A', 'Friday') | "
@@ -33,9 +33,9 @@ _PROBE = "c0mmongen system probe"
 class ChatFormat:
     """How turns become one text for a model.
 
-    `template_sha256` is of the chat template, None for a model without one. `system_role` says what becomes of the
-    system text: `native`, `folded` in front of the first user turn, or `plain` text above it. `end_markers` and
-    `start_markers` are what the template writes behind and before a turn.
+    `template_sha256` is of the chat template, None for a model without one. `system_role` is the place of the system
+    text: `native`, `folded` in front of the first user turn, or `plain` text above it. `end_markers` and
+    `start_markers` are the texts that the template writes after and before a turn.
     """
 
     template_sha256: str | None
@@ -45,7 +45,7 @@ class ChatFormat:
 
 
 def chat_format(tokenizer: Any) -> ChatFormat:
-    """The format for a loaded tokenizer; raises ModelError where its chat template cannot be rendered at all."""
+    """The format for a loaded tokenizer; raises ModelError if its chat template cannot be rendered."""
     template = _template(tokenizer)
     if template is None:
         return ChatFormat(None, "plain")
@@ -55,25 +55,25 @@ def chat_format(tokenizer: Any) -> ChatFormat:
     try:
         if _PROBE in _apply(tokenizer, probe):
             return ChatFormat(digest, "native", ends, starts)
-    except ModelError:  # such templates raise, others drop the text: both are folded
+    except ModelError:  # some templates raise, others omit the text: we fold for both
         pass
     if _PROBE not in _apply(tokenizer, fold_system(probe)):
         raise ModelError(
-            f"the chat template of {tokenizer.name_or_path!r} drops what the user says; "
+            f"the chat template of {tokenizer.name_or_path!r} omits the user's text; "
             "use a checkpoint whose chat template works"
         )
     return ChatFormat(digest, "folded", ends, starts)
 
 
 def render(tokenizer: Any, chat: ChatFormat, messages: Sequence[Message]) -> str:
-    """The whole prompt as text, up to where the model's reply begins; raises ModelError where the template refuses."""
+    """The whole prompt as text, up to the start of the reply; raises ModelError if the template raises."""
     if chat.system_role == "plain":
         return "\n\n".join(message.content for message in messages)
     return _apply(tokenizer, fold_system(messages) if chat.system_role == "folded" else messages)
 
 
 def encode(tokenizer: Any, text: str) -> list[int]:
-    """The token ids of a rendered prompt, with exactly one start token where the model has one it is fed with."""
+    """The token ids of a rendered prompt, with exactly one start token if the tokenizer adds one."""
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     start = tokenizer.bos_token_id
     if start is None or tokenizer("a")["input_ids"][:1] != [start]:
@@ -84,7 +84,7 @@ def encode(tokenizer: Any, text: str) -> list[int]:
 
 
 def cut_at_marker(text: str, chat: ChatFormat) -> str:
-    """The reply up to the first marker of a turn that has text before it: what follows is a leaked next turn."""
+    """The reply up to the first turn marker with text before it; the rest is a leaked next turn."""
     places = [text.find(marker) for marker in (*chat.end_markers, *chat.start_markers)]
     return text[: min((place for place in places if place >= 0 and text[:place].strip()), default=len(text))]
 
@@ -94,7 +94,7 @@ def _template(tokenizer: Any) -> str | None:
         return None
     try:
         template: str = tokenizer.get_chat_template()
-    except ValueError as cause:  # several named templates and none of them the default
+    except ValueError as cause:  # several named templates without a default
         raise ModelError(
             f"the tokenizer of {tokenizer.name_or_path!r} has chat templates but no default one: {cause}"
         ) from cause
@@ -105,7 +105,7 @@ def _apply(tokenizer: Any, turns: Sequence[Message]) -> str:
     from jinja2.exceptions import TemplateError
 
     template = tokenizer.get_chat_template()
-    # Some templates write today's date into the system turn: pinned, or the same prompt would change overnight.
+    # Some templates write today's date into the system turn. We pin it, so that a prompt is the same every day.
     clock = _PINNED_CLOCK if "strftime_now" in template else ""
     try:
         text: str = tokenizer.apply_chat_template(
@@ -115,10 +115,10 @@ def _apply(tokenizer: Any, turns: Sequence[Message]) -> str:
             chat_template=clock + template,
             date_string=PINNED_DATE,
         )
-    except (TemplateError, TypeError, ValueError) as cause:  # templates refuse in more ways than raise_exception
+    except (TemplateError, TypeError, ValueError) as cause:  # templates raise more than raise_exception does
         roles = ", ".join(turn.role for turn in turns)
         raise ModelError(
             f"the chat template of {tokenizer.name_or_path!r} refuses the turns {roles}: {cause}; "
-            "use a checkpoint whose chat template takes them"
+            "use a checkpoint whose chat template accepts them"
         ) from cause
     return text

@@ -1,4 +1,4 @@
-"""Greedy decoding of a batch: what its prompts share is computed once, and finished replies leave the batch."""
+"""Greedy decoding of a batch: the shared prefix is computed once, and finished replies leave the batch."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 KEEP_SHARE = 7 / 8
 
-_PLAIN_ROPES = frozenset({"default", "linear", "llama3", "yarn", "proportional"})
+_PLAIN_ROPE_TYPES = frozenset({"default", "linear", "llama3", "yarn", "proportional"})
 _HARMLESS_OVERRIDES = frozenset({"phi3"})
 _CACHE_NAMES = ("cache", "past_key_values")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The new tokens of one prompt without the end token, and whether there was one before the cap."""
+    """The new tokens of one prompt without the end token; `is_finished` if the end token came before the cap."""
 
     tokens: tuple[int, ...]
     is_finished: bool
@@ -25,11 +25,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How a loaded model is to be decoded.
+    """How a loaded model is decoded.
 
-    `step_limit` is the number of tokens, prompt and reply together, up to which this module's own loop is known to say
-    what `model.generate` says; 0 where it never is, because the cache is not plain keys and values (state space and
-    hybrid models), positions cannot be given, or generation is the model's own.
+    `step_limit` is the number of tokens, prompt and reply together, up to which this module's own loop gives the same
+    reply as `model.generate`. It is 0 if the cache is not plain keys and values (state space and hybrid models), if
+    positions cannot be passed, or if the model has its own generation code.
     """
 
     stop_tokens: frozenset[int]
@@ -37,22 +37,22 @@ class Decoding:
     max_new_tokens: int
     step_limit: int
 
-    def steps(self, prompts: Sequence[Sequence[int]]) -> bool:
-        """Whether these prompts are decoded by this module's own loop."""
+    def uses_own_loop(self, prompts: Sequence[Sequence[int]]) -> bool:
+        """Whether this module's own loop decodes these prompts."""
         return max(map(len, prompts)) + self.max_new_tokens <= self.step_limit
 
 
 def decode(model: Any, prompts: Sequence[Sequence[int]], plan: Decoding) -> list[Reply]:
-    """The greedy reply to each prompt (token ids, not padded), in order, all in one batch."""
+    """The greedy reply to each prompt (token ids without padding), in order, all in one batch."""
     with importlib.import_module("torch").inference_mode():
-        return (_step if plan.steps(prompts) else _generate)(model, prompts, plan)
+        return (_decode_in_own_loop if plan.uses_own_loop(prompts) else _decode_by_generate)(model, prompts, plan)
 
 
 def shared_prefix(prompts: Sequence[Sequence[int]]) -> int:
-    """How many tokens all prompts begin with, leaving each at least one to go on from."""
+    """The number of tokens that all prompts begin with; each keeps at least one token of its own."""
     if len(prompts) < 2:
         return 0
-    first, last = min(map(tuple, prompts)), max(map(tuple, prompts))  # what these two share, all between them share
+    first, last = min(map(tuple, prompts)), max(map(tuple, prompts))  # all prompts share what these two share
     limit = min(map(len, prompts)) - 1
     return next((place for place in range(limit) if first[place] != last[place]), limit)
 
@@ -71,7 +71,7 @@ def step_limit(model: Any) -> int:
     if not {"position_ids", "attention_mask"} <= accepted.keys() or cache_name(model) is None:
         return 0
     text_config = config.get_text_config(decoder=True)
-    if not _ropes(text_config.to_dict()) <= _PLAIN_ROPES:
+    if not _rope_types(text_config.to_dict()) <= _PLAIN_ROPE_TYPES:
         return 0
     library: Any = importlib.import_module("transformers.cache_utils")
     limit = getattr(text_config, "max_position_embeddings", None) or 1 << 20
@@ -84,21 +84,21 @@ def step_limit(model: Any) -> int:
 
 
 def cache_name(model: Any) -> str | None:
-    """What `model.forward` calls the cache, which differs between releases of transformers; None where it has none."""
+    """The name of the cache argument of `model.forward`, which differs between transformers releases; None if none."""
     accepted = inspect.signature(model.forward).parameters
     return next((name for name in _CACHE_NAMES if name in accepted), None)
 
 
-def _ropes(config: Mapping[str, Any]) -> set[str]:
-    """Every kind of rotary embedding a config names, at any depth."""
+def _rope_types(config: Mapping[str, Any]) -> set[str]:
+    """Every kind of rotary embedding in a config, at any depth."""
     found = {str(config[key]) for key in ("rope_type",) if config.get(key) is not None}
     for value in config.values():
         if isinstance(value, Mapping):
-            found |= _ropes(value)
+            found |= _rope_types(value)
     return found
 
 
-def _step(model: Any, prompts: Sequence[Sequence[int]], plan: Decoding) -> list[Reply]:
+def _decode_in_own_loop(model: Any, prompts: Sequence[Sequence[int]], plan: Decoding) -> list[Reply]:
     torch: Any = importlib.import_module("torch")
     device = model.device
     library: Any = importlib.import_module("transformers.cache_utils")
@@ -131,22 +131,22 @@ def _step(model: Any, prompts: Sequence[Sequence[int]], plan: Decoding) -> list[
                 finished.add(row)
             else:
                 replies[row].append(token)
-        going = [place for place, row in enumerate(rows) if row not in finished]
-        if not going or step + 1 == plan.max_new_tokens:
+        unfinished = [place for place, row in enumerate(rows) if row not in finished]
+        if not unfinished or step + 1 == plan.max_new_tokens:
             break
         positions = positions[:, -1:] + 1
         mask = torch.cat([mask, mask.new_ones((len(rows), 1))], dim=-1)
-        if len(going) <= KEEP_SHARE * len(rows):
-            places = torch.tensor(going)
+        if len(unfinished) <= KEEP_SHARE * len(rows):
+            places = torch.tensor(unfinished)
             cache.batch_select_indices(places)
             places = places.to(device)
             chosen, positions, mask = chosen[places], positions[places], mask[places]
-            rows = [rows[place] for place in going]
+            rows = [rows[place] for place in unfinished]
         tokens = chosen[:, None]
     return [Reply(tuple(reply), row in finished) for row, reply in enumerate(replies)]
 
 
-def _generate(model: Any, prompts: Sequence[Sequence[int]], plan: Decoding) -> list[Reply]:
+def _decode_by_generate(model: Any, prompts: Sequence[Sequence[int]], plan: Decoding) -> list[Reply]:
     torch: Any = importlib.import_module("torch")
     tokens, mask = _left_padded(prompts, plan.pad_token, torch, model.device)
     # The model's own generation config holds the greedy settings, the end tokens and the cap.

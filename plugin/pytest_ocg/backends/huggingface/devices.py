@@ -1,4 +1,4 @@
-"""Which device generates, and in which number format, found out without importing torch."""
+"""The device and number format for a model, chosen without importing torch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _QUERY_SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Where a model is to run: `name` as torch calls it, and the number format weights are computed in."""
+    """The device of a model: its `name` in torch, and the number format of the computation."""
 
     name: str
     dtype: str
@@ -41,16 +41,16 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory one model can have: of that many GPUs together, or of the machine itself where `gpus` is 0."""
+    """The memory for one model: of `gpus` GPUs together, or of the machine if `gpus` is 0."""
 
     total_bytes: int
     gpus: int
 
 
 def plan_device(device: str, dtype: str, *, environment: Mapping[str, str] | None = None) -> Device:
-    """The device and number format to use for what was asked, where `auto` leaves the choice to the machine.
+    """The device and number format for the two options; `auto` chooses by the machine.
 
-    Raises OptionError for a name that is not known.
+    Raises OptionError for an unknown name.
     """
     if device != "auto" and not _DEVICE.fullmatch(device):
         raise OptionError(f"device {device!r} is not known; use auto, cpu, cuda, cuda:N or mps")
@@ -60,14 +60,14 @@ def plan_device(device: str, dtype: str, *, environment: Mapping[str, str] | Non
 
 
 def automatic_device(environment: Mapping[str, str] | None = None) -> str:
-    """`cuda` where a GPU is visible, else `mps` on Apple silicon, else `cpu`."""
+    """`cuda` if a GPU is visible, else `mps` on Apple silicon, else `cpu`."""
     if visible_gpus(environment):
         return "cuda"
     return "mps" if (platform.system(), platform.machine()) == ("Darwin", "arm64") else "cpu"
 
 
 def automatic_dtype(kind: str) -> str:
-    """float32 on a CPU, bfloat16 on an accelerator, float16 on a GPU that has no bfloat16."""
+    """float32 on a CPU, bfloat16 on an accelerator, float16 on a GPU without bfloat16."""
     if kind == "cpu":
         return "float32"
     capabilities = gpu_capabilities() if kind == "cuda" else ()
@@ -75,7 +75,7 @@ def automatic_dtype(kind: str) -> str:
 
 
 def dtype_named(name: str) -> str:
-    """torch's name for a number format given by that or a common short name; raises OptionError for any other."""
+    """torch's name of a number format, for this name or a common short one; raises OptionError for any other."""
     for dtype, names in _DTYPES.items():
         if name.removeprefix("torch.").lower() in names:
             return dtype
@@ -83,17 +83,17 @@ def dtype_named(name: str) -> str:
 
 
 def visible_gpus(environment: Mapping[str, str] | None = None, *, nodes: Path = Path("/dev")) -> tuple[str, ...]:
-    """The GPUs this process may use, each as it can be put into `CUDA_VISIBLE_DEVICES`: an index or a UUID.
+    """The GPUs that this process may use, each in the form for `CUDA_VISIBLE_DEVICES`: an index or a UUID.
 
-    `CUDA_VISIBLE_DEVICES` narrows the choice as CUDA reads it: empty is none, and the list ends at the first entry that
-    is no GPU.
+    `CUDA_VISIBLE_DEVICES` is read as CUDA reads it: an empty value means no GPU, and the list ends at the first entry
+    that is not a GPU.
     """
     present = _present_gpus(nodes)
-    asked = (os.environ if environment is None else environment).get("CUDA_VISIBLE_DEVICES")
-    if asked is None or not present:
+    selected = (os.environ if environment is None else environment).get("CUDA_VISIBLE_DEVICES")
+    if selected is None or not present:
         return present
     visible: list[str] = []
-    for entry in asked.split(","):
+    for entry in selected.split(","):
         name = entry.strip()
         if not (name.startswith(("GPU-", "MIG-")) or name in present) or name in visible:
             break
@@ -104,7 +104,7 @@ def visible_gpus(environment: Mapping[str, str] | None = None, *, nodes: Path = 
 def available_bytes(
     machine: Path = Path("/proc/meminfo"), container: Path = Path("/sys/fs/cgroup/memory.max")
 ) -> int | None:
-    """What this machine, or the container this runs in, has of memory to give; None where neither tells."""
+    """The available memory of this machine or its container, whichever is less; None if both are unknown."""
     limit = container.read_text(encoding="ascii").strip() if container.is_file() else "max"
     if machine.is_file():
         found = re.search(r"^MemAvailable:\s+(\d+) kB$", machine.read_text(encoding="ascii"), re.MULTILINE)
@@ -116,18 +116,18 @@ def available_bytes(
 
 
 def gpu_capabilities() -> tuple[float, ...]:
-    """The compute capability of each GPU by `nvidia-smi`, empty where that is not there or says nothing usable."""
-    lines = _ask_driver("--query-gpu=compute_cap", "--format=csv,noheader")
+    """The compute capability of each GPU by `nvidia-smi`; empty if it is not installed or reports none."""
+    lines = _query_driver("--query-gpu=compute_cap", "--format=csv,noheader")
     return tuple(float(line) for line in lines if re.fullmatch(r"\d+\.\d+", line))
 
 
 def memory_of(
     device: Device, gpus: int | None = None, *, environment: Mapping[str, str] | None = None
 ) -> Memory | None:
-    """The memory on a device, None where the machine does not tell; CUDA is not touched.
+    """The memory on a device, None if it is unknown; does not initialise CUDA.
 
-    On GPUs it is all there is, of the `gpus` largest that are visible, or of every visible one. Elsewhere it is what is
-    available now.
+    For GPUs it is their total memory: of the `gpus` largest visible ones, or of all visible ones. For other devices it
+    is the memory that is available now.
     """
     if device.kind != "cuda":
         available = available_bytes()
@@ -137,14 +137,14 @@ def memory_of(
     sizes = _gpu_bytes(visible[int(number) :][:1] if number else visible)
     if not sizes:
         return None
-    dealt = sorted(sizes, reverse=True)[: len(sizes) if gpus is None else gpus]
-    return Memory(sum(dealt), len(dealt))
+    assigned = sorted(sizes, reverse=True)[: len(sizes) if gpus is None else gpus]
+    return Memory(sum(assigned), len(assigned))
 
 
 def _gpu_bytes(gpus: Sequence[str]) -> list[int]:
-    """The memory of each of these GPUs by `nvidia-smi`, empty where that leaves one out."""
+    """The memory of each of these GPUs by `nvidia-smi`; empty if it does not report all of them."""
     sizes: dict[str, int] = {}
-    for line in _ask_driver("--query-gpu=index,uuid,memory.total", "--format=csv,noheader,nounits"):
+    for line in _query_driver("--query-gpu=index,uuid,memory.total", "--format=csv,noheader,nounits"):
         if fields := re.fullmatch(r"(\d+), (\S+), (\d+)", line):
             sizes[fields[1]] = sizes[fields[2]] = int(fields[3]) << 20
     found = [
@@ -161,15 +161,15 @@ def _present_gpus(nodes: Path) -> tuple[str, ...]:
         count = sum(1 for node in nodes.glob("nvidia*") if _GPU_NODE.fullmatch(node.name))
         if count or not (nodes / "dxg").exists():
             return tuple(map(str, range(count)))
-    return tuple(str(place) for place, _ in enumerate(_ask_driver("--query-gpu=uuid", "--format=csv,noheader")))
+    return tuple(str(place) for place, _ in enumerate(_query_driver("--query-gpu=uuid", "--format=csv,noheader")))
 
 
-def _ask_driver(*arguments: str) -> list[str]:
+def _query_driver(*arguments: str) -> list[str]:
     program = shutil.which("nvidia-smi")
     if program is None:
         return []
     try:
-        answer = subprocess.run(  # the program is the driver's own, found on PATH
+        answer = subprocess.run(  # the driver's own program, found on PATH
             [program, *arguments], capture_output=True, text=True, timeout=_QUERY_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):

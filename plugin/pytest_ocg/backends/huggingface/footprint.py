@@ -1,4 +1,4 @@
-"""What loading a model takes of memory, told from its configuration and headers, against what there is."""
+"""The memory that a model needs, from its configuration and headers, compared with the memory that is available."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ _EXPERT_WIDTH = ("moe_intermediate_size", "intermediate_size")
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """What a model is made of, in numbers of values.
+    """The size of a model, in numbers of values.
 
-    `whole` of the `parameters` are in full precision while the model is loaded, whatever its quantization: embeddings
-    and output layer, the experts of a mixture (quantized once they are there), all of a GGUF file. `packed_bytes` is
-    the size of weights kept as they are stored, because the checkpoint itself is quantized, else None. `cached` counts
-    the keys and values kept for a token, None where the configuration does not say.
+    `full_precision` of the `parameters` are in full precision during loading, with any quantization: embeddings and
+    output layer, the experts of a mixture (quantized after loading), all of a GGUF file. `packed_bytes` is the size of
+    the weights of a checkpoint that is itself quantized, else None. `cached_per_token` counts the keys and values in
+    the cache for one token, None if the configuration does not contain it.
     """
 
     parameters: int
-    whole: int
+    full_precision: int
     packed_bytes: int | None
-    cached: int | None
+    cached_per_token: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """How a model is to be loaded and used."""
+class LoadPlan:
+    """The settings with which a model will be loaded and used."""
 
     device: Device
     quantization: Quantization
@@ -56,7 +56,7 @@ class Load:
 
 
 def size_of(source: Source, config: Mapping[str, Any]) -> ModelSize | None:
-    """The size of a model with this `config.json`, asked of the hub if it is not here; None where it cannot be told."""
+    """The size of a model with this `config.json`, from the hub if it is not on this machine; None if unknown."""
     if source.kind == "gguf":
         return None if source.path is None else _gguf_size(source.path)
     folder = source.path
@@ -70,28 +70,30 @@ def size_of(source: Source, config: Mapping[str, Any]) -> ModelSize | None:
 
 
 def weights_bytes(size: ModelSize, dtype: str, quantization: Quantization) -> int:
-    """The most that the weights take at one time while they are loaded.
+    """The largest size of the weights at any time during loading.
 
-    Norms and biases are counted as quantized, which they are not; they are less than a thousandth.
+    Counts norms and biases as quantized; they are not, but they are less than a thousandth of the weights.
     """
     if size.packed_bytes is not None:
         return size.packed_bytes
     full = _FULL_BYTES[dtype]
     packed = _PACKED_BYTES.get(quantization, full)
-    return round(size.whole * full + (size.parameters - size.whole) * packed)
+    return round(size.full_precision * full + (size.parameters - size.full_precision) * packed)
 
 
-def cache_bytes(size: ModelSize, load: Load) -> int | None:
-    """What keys and values of a batch take, at `PROMPT_TOKENS` a prompt and replies up to the cap; None if unknown."""
-    if size.cached is None:
+def cache_bytes(size: ModelSize, load: LoadPlan) -> int | None:
+    """The size of a batch's keys and values, at `PROMPT_TOKENS` a prompt and replies up to the cap; None if unknown."""
+    if size.cached_per_token is None:
         return None
-    return size.cached * _FULL_BYTES[load.device.dtype] * load.batch_size * (PROMPT_TOKENS + load.max_new_tokens)
+    return (
+        size.cached_per_token * _FULL_BYTES[load.device.dtype] * load.batch_size * (PROMPT_TOKENS + load.max_new_tokens)
+    )
 
 
-def check_footprint(name: str, size: ModelSize, load: Load, memory: Memory, *, is_dealt: bool) -> None:
-    """Raise ModelError, with what would fit, where the weights alone are more than the memory of one worker.
+def check_footprint(name: str, size: ModelSize, load: LoadPlan, memory: Memory, *, is_assigned: bool) -> None:
+    """Raise ModelError, with settings that fit, if the weights alone are larger than the memory of one worker.
 
-    A batch that does not fit besides is no error: it is halved once memory runs out. `is_dealt` says whether workers
+    It is no error if the batch does not fit too: it is halved when memory runs out. `is_assigned` is whether workers
     get their GPUs by `--ocg-gpus-per-worker`.
     """
     weights = weights_bytes(size, load.device.dtype, load.quantization)
@@ -103,11 +105,12 @@ def check_footprint(name: str, size: ModelSize, load: Load, memory: Memory, *, i
     where = {0: "available", 1: "on the GPU"}.get(memory.gpus, f"on the {memory.gpus} GPUs it gets")
     raise ModelError(
         f"model {name!r} does not fit into memory: its weights take about {_gigabytes(weights)} in {form}{batch}, "
-        f"and there are {_gigabytes(memory.total_bytes)} {where}; {_way_out(size, load, memory, is_dealt=is_dealt)}"
+        f"and there are {_gigabytes(memory.total_bytes)} {where}; "
+        f"{_way_out(size, load, memory, is_assigned=is_assigned)}"
     )
 
 
-def _way_out(size: ModelSize, load: Load, memory: Memory, *, is_dealt: bool) -> str:
+def _way_out(size: ModelSize, load: LoadPlan, memory: Memory, *, is_assigned: bool) -> str:
     ways = []
     smaller = _with_margin(weights_bytes(size, load.device.dtype, "4bit"))
     if smaller <= memory.total_bytes and load.device.kind != "mps":
@@ -117,13 +120,13 @@ def _way_out(size: ModelSize, load: Load, memory: Memory, *, is_dealt: bool) -> 
             weights_bytes(size, load.device.dtype, load.quantization) + (cache_bytes(size, load) or 0)
         )
         count = math.ceil(needed * memory.gpus / memory.total_bytes)
-        ways.append(f"{_more_gpus(count, load.device, is_dealt=is_dealt)} where {count} such GPUs are visible")
+        ways.append(f"{_more_gpus(count, load.device, is_assigned=is_assigned)} where {count} such GPUs are visible")
     ways.append("serve it elsewhere and pass --ocg-base-url")
     return ", or ".join(ways)
 
 
-def _more_gpus(count: int, device: Device, *, is_dealt: bool) -> str:
-    if is_dealt:
+def _more_gpus(count: int, device: Device, *, is_assigned: bool) -> str:
+    if is_assigned:
         return f"pass --ocg-gpus-per-worker {count}"
     return "run it" if device.name == "cuda" else "pass --ocg-device cuda"
 
@@ -141,7 +144,7 @@ def _checkpoint_size(counts: Mapping[str, int], config: Mapping[str, Any]) -> Mo
     text = config.get("text_config")
     shape = text if isinstance(text, dict) else config
     layers, width = _number(shape, *_LAYERS), _number(shape, *_WIDTH)
-    # An output layer of its own is counted only where it is certain: too small a size refuses no model wrongly.
+    # We count a separate output layer only if it is certain: a size that is too small refuses no model by mistake.
     is_tied = shape.get("tie_word_embeddings", config.get("tie_word_embeddings")) is not False
     embeddings = (_number(shape, "vocab_size") or 0) * (width or 0) * (1 if is_tied else 2)
     experts, expert_width = _number(shape, *_EXPERTS), _number(shape, *_EXPERT_WIDTH)
@@ -149,9 +152,9 @@ def _checkpoint_size(counts: Mapping[str, int], config: Mapping[str, Any]) -> Mo
     packed_bytes = sum(_bytes(dtype, count) for dtype, count in counts.items())
     return ModelSize(
         parameters,
-        whole=min(embeddings + stacked, parameters),
+        full_precision=min(embeddings + stacked, parameters),
         packed_bytes=packed_bytes if "quantization_config" in config else None,
-        cached=_cached(
+        cached_per_token=_cached_per_token(
             layers,
             heads=_number(shape, *_HEADS),
             key_heads=_number(shape, "num_key_value_heads"),
@@ -166,7 +169,7 @@ def _gguf_size(path: Path) -> ModelSize | None:
     if header is None:
         return None
     values, kind = header.values, header.values.get("general.architecture")
-    cached = _cached(
+    cached = _cached_per_token(
         _number(values, f"{kind}.block_count"),
         heads=_number(values, f"{kind}.attention.head_count"),
         key_heads=_number(values, f"{kind}.attention.head_count_kv"),
@@ -176,21 +179,21 @@ def _gguf_size(path: Path) -> ModelSize | None:
     return ModelSize(header.parameters, header.parameters, None, cached)
 
 
-def _cached(
+def _cached_per_token(
     layers: int | None, *, heads: int | None, key_heads: int | None, width: int | None, head_width: int | None
 ) -> int | None:
     if layers is None or heads is None or (head_width is None and width is None):
         return None
-    each = head_width if head_width is not None else (width or 0) // heads
-    return 2 * layers * (heads if key_heads is None else key_heads) * each
+    width_per_head = head_width if head_width is not None else (width or 0) // heads
+    return 2 * layers * (heads if key_heads is None else key_heads) * width_per_head
 
 
 def _number(values: Mapping[str, Any], *names: str) -> int | None:
-    """The first of these that is a whole number above 0, None where there is none."""
+    """The first of these values that is a whole number above 0, None if there is none."""
     return next((values[name] for name in names if type(values.get(name)) is int and values[name] > 0), None)
 
 
 def _bytes(dtype: str, count: int) -> int:
-    """What so many values take in a safetensors format, which has its bits in its name; BOOL is a byte."""
+    """The size of so many values in a safetensors format, whose name contains its bits; BOOL is one byte."""
     bits = re.search(r"\d+", dtype)
     return count * (8 if bits is None else int(bits.group())) // 8

@@ -1,4 +1,4 @@
-"""Models in a `.gguf` file: what its header says, and how transformers is made to read it once."""
+"""Models in a `.gguf` file: the header, and reading the file with transformers once only."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _TEXT, _ARRAY = 8, 9
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """The file's single values by key (lists, such as the vocabulary, are left out), and how many weights it holds."""
+    """The file's single values by key (without lists, such as the vocabulary), and its number of weights."""
 
     values: Mapping[str, int | float | str]
     parameters: int
 
 
 def read_gguf_header(path: Path) -> GgufHeader | None:
-    """The header of a GGUF file, None where the file is not whole up to there or of a version that is not known."""
+    """The header of a GGUF file; None if the header is not complete or its version is unknown."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             return _header(_Cursor(content, len(_MAGIC))) if content[: len(_MAGIC)] == _MAGIC else None
@@ -40,16 +40,16 @@ def read_gguf_header(path: Path) -> GgufHeader | None:
 
 
 class _Cursor:
-    """Walks over the bytes of a file."""
+    """Reads values from the bytes of a file, one after the other."""
 
-    def __init__(self, content: mmap.mmap, place: int) -> None:
+    def __init__(self, content: mmap.mmap, offset: int) -> None:
         self._content = content
-        self._place = place
+        self._offset = offset
 
     def number(self, code: str) -> int | float:
         layout = f"<{code}"
-        value: int | float = struct.unpack_from(layout, self._content, self._place)[0]
-        self._place += struct.calcsize(layout)
+        value: int | float = struct.unpack_from(layout, self._content, self._offset)[0]
+        self._offset += struct.calcsize(layout)
         return value
 
     def count(self, code: str = "Q") -> int:
@@ -57,16 +57,16 @@ class _Cursor:
 
     def text(self) -> str:
         start = self._skip(self.count())
-        return self._content[start : self._place].decode("utf-8", errors="replace")
+        return self._content[start : self._offset].decode("utf-8", errors="replace")
 
     def value(self, kind: int) -> int | float | str | None:
-        """The value of that kind which comes next; None for a list, which is passed over."""
+        """The next value, which has that kind; None for a list, which is skipped."""
         if kind in _NUMBERS:
             return self.number(_NUMBERS[kind])
         if kind == _TEXT:
             return self.text()
         if kind != _ARRAY:
-            raise ValueError(f"GGUF values have no kind {kind!r}")
+            raise ValueError(f"GGUF has no value type {kind!r}")
         inner, length = self.count("I"), self.count()
         if inner in _NUMBERS:
             self._skip(length * struct.calcsize(f"<{_NUMBERS[inner]}"))
@@ -79,10 +79,10 @@ class _Cursor:
         return None
 
     def _skip(self, size: int) -> int:
-        start = self._place
-        self._place += size
-        if self._place > len(self._content):
-            raise ValueError(f"{size} bytes from {start} on are more than there are")
+        start = self._offset
+        self._offset += size
+        if self._offset > len(self._content):
+            raise ValueError(f"the file ends before {size} bytes from {start} on")
         return start
 
 
@@ -105,31 +105,31 @@ def _header(cursor: _Cursor) -> GgufHeader | None:
     return GgufHeader(values, parameters)
 
 
-_MEMOISED = ("GGUFReader", "get_tensor_name_map")
+_CACHED_NAMES = ("GGUFReader", "get_tensor_name_map")
 
 
 def gguf_arguments(path: Path) -> dict[str, Any]:
-    """What `from_pretrained` is given besides the folder to read this file."""
+    """The arguments of `from_pretrained`, in addition to the folder, to read this file."""
     return {"gguf_file": path.name}
 
 
 def unpacking_config() -> Any | None:
-    """The `quantization_config` that has the weights unpacked to plain numbers; None where that is all there is."""
+    """The `quantization_config` that unpacks the weights to plain numbers; None if transformers always does."""
     config = getattr(importlib.import_module("transformers"), "GgufConfig", None)
     return None if config is None else config(dequantize=True)
 
 
 def require_gguf(path: Path) -> None:
-    """Raise ModelError where the package that reads such files is not installed."""
+    """Raise ModelError if the package `gguf`, which reads such files, is not installed."""
     if importlib.util.find_spec("gguf") is None:
         raise ModelError(f"model {str(path)!r}: reading a .gguf file needs the package gguf: `pip install gguf`")
 
 
 @contextmanager
-def read_once() -> Iterator[None]:
-    """Within it, parsing a file a second time gives what the first gave: half the loading time of a small model."""
+def cached_parsing() -> Iterator[None]:
+    """Caches the parsing of a file, because transformers does it twice: half the loading time of a small model."""
     library: Any = importlib.import_module("gguf")
-    originals = {name: getattr(library, name) for name in _MEMOISED if hasattr(library, name)}
+    originals = {name: getattr(library, name) for name in _CACHED_NAMES if hasattr(library, name)}
     try:
         for name, original in originals.items():
             setattr(library, name, functools.cache(original))

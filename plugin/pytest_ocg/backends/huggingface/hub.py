@@ -1,4 +1,4 @@
-"""The Hugging Face hub: which commit a model is at, whether it may be had, and its files."""
+"""Models on the Hugging Face hub: their commit, access to them, and their files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHARDS = "*-of-*.safetensors"
 _WANTED = ("*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken", "*.py", "*.safetensors")
 _PICKLES = ("*.bin", "*.pt", "*.pth")
 _OTHER_REVISION = "check it on the model's hub page"
-_INSTEAD = "give the path of a local folder or .gguf file instead"
+_INSTEAD = "pass the path of a local folder or .gguf file instead"
 _UNWANTED = ("original/*", "consolidated*", "onnx/*", "*/*.safetensors", "*/*.bin", "*training_args*")
 
 
@@ -29,14 +29,14 @@ def is_cached(name: str, revision: str | None) -> bool:
 
 
 def look_up(name: str, revision: str | None) -> tuple[str, list[str]]:
-    """The commit of a hub model and the names of its files: from the local cache if it is there, else from the hub.
+    """The commit of a hub model and the names of its files, from the local cache if possible, else from the hub.
 
-    Raises ModelError that says what to do for a model that is unknown, gated or out of reach.
+    Raises ModelError with the way out for a model that is unknown, gated or cannot be reached.
     """
     cached = _snapshot(name, revision)
     if cached is not None and _weights(cached):
         return cached.name, [path.name for path in cached.iterdir()]
-    with _asking(name, revision) as library:
+    with _hub_library(name, revision) as library:
         api = library.HfApi()
         info = api.model_info(name, revision=revision, timeout=client.TIMEOUT_SECONDS)
         if info.gated:
@@ -45,9 +45,9 @@ def look_up(name: str, revision: str | None) -> tuple[str, list[str]]:
 
 
 def parameter_counts(name: str, revision: str) -> Mapping[str, int] | None:
-    """How many weights of each number format the hub counts in a model's safetensors; None where it does not say."""
+    """The number of weights by number format in a model's safetensors, from the hub; None if it reports none."""
     try:
-        with _asking(name, revision) as library:
+        with _hub_library(name, revision) as library:
             info = library.HfApi().model_info(name, revision=revision, timeout=client.TIMEOUT_SECONDS)
             counted = info.safetensors
     except ModelError:
@@ -56,9 +56,9 @@ def parameter_counts(name: str, revision: str) -> Mapping[str, int] | None:
 
 
 def config_file(name: str, revision: str) -> Path | None:
-    """The model's `config.json`, the one file fetched for it; None where it cannot be had."""
+    """The path of the model's `config.json`, downloaded alone; None if it is not available."""
     try:
-        with _asking(name, revision) as library:
+        with _hub_library(name, revision) as library:
             seconds = client.TIMEOUT_SECONDS
             return Path(library.hf_hub_download(name, "config.json", revision=revision, etag_timeout=seconds))
     except ModelError:
@@ -66,21 +66,21 @@ def config_file(name: str, revision: str) -> Path | None:
 
 
 def whole_snapshot(name: str, revision: str) -> Path | None:
-    """The folder of a hub model at a commit in the local cache; None unless it is there whole."""
+    """The folder of a hub model at a commit in the local cache; None unless it is complete."""
     cached = _snapshot(name, revision)
-    return cached if cached is not None and _is_whole(cached) else None
+    return cached if cached is not None and _is_complete(cached) else None
 
 
 def download(name: str, revision: str, *, allow_pickle: bool, notice: Callable[[str], None]) -> Path:
-    """The local folder of a hub model at a commit, fetched unless it is there whole; raises ModelError.
+    """The local folder of a hub model at a commit, downloaded unless it is complete; raises ModelError.
 
-    Processes that start at once fetch each file once: the hub's library holds a lock for every file it writes.
+    Processes that start together download each file once: the hub's library locks every file that it writes.
     """
     cached = whole_snapshot(name, revision)
     if cached is not None:
         return cached
     notice(f"downloading {name} at {revision[:12]} from the hub")
-    with _asking(name, revision) as library:
+    with _hub_library(name, revision) as library:
         wanted = (*_WANTED, *_PICKLES) if allow_pickle else _WANTED
         return Path(
             library.snapshot_download(
@@ -89,13 +89,13 @@ def download(name: str, revision: str, *, allow_pickle: bool, notice: Callable[[
         )
 
 
-def _asking(name: str, revision: str | None) -> AbstractContextManager[Any]:
-    """The hub's library, for a model: what it raises becomes a ModelError."""
+def _hub_library(name: str, revision: str | None) -> AbstractContextManager[Any]:
+    """The hub's library, for a model; its exceptions become a ModelError."""
     return client.asking(client.Wanted(f"model {name!r}", revision, ModelError, _OTHER_REVISION, _INSTEAD))
 
 
 def _snapshot(name: str, revision: str | None) -> Path | None:
-    """The folder of the cached snapshot that the revision stands for, named by its commit; None where there is none."""
+    """The folder of the cached snapshot of the revision, named by its commit; None if there is none."""
     file = client.cached_file(name, "config.json", revision)
     return None if file is None else file.parent
 
@@ -104,8 +104,8 @@ def _weights(folder: Path) -> list[Path]:
     return [path for pattern in ("*.safetensors", *_PICKLES) for path in folder.glob(pattern)]
 
 
-def _is_whole(folder: Path) -> bool:
-    """Whether every weight file its index names is there, and a tokenizer; shards without an index are no whole."""
+def _is_complete(folder: Path) -> bool:
+    """Whether all weight files in the index and a tokenizer exist; False for shards without an index."""
     indices = list(folder.glob(_INDEX))
     for index in indices:
         named = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())

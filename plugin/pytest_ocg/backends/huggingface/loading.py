@@ -1,4 +1,4 @@
-"""Loads a model and its tokenizer, ready to decode greedily whatever the checkpoint asks for."""
+"""Loads a model and its tokenizer for greedy decoding, and ignores the decoding values of the checkpoint."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _SERVE = "serve it elsewhere and pass --ocg-base-url"
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A model in memory and how it is to be spoken to.
+    """A model in memory, with its tokenizer, chat format and decoding.
 
-    `ignored` are the decoding values of the checkpoint's generation config that greedy decoding does not use.
+    `ignored` are the decoding values in the checkpoint's generation config that greedy decoding does not use.
     """
 
     model: Any
@@ -51,12 +51,12 @@ class LoadedModel:
 
 @runtime_checkable
 class Loadable(Protocol):
-    """A backend that loads a model or replies from this machine, and can say in advance that it will not."""
+    """A backend that loads a model or replies from this machine, and can check this in advance."""
 
     def check_loading(self, gpus: int | None) -> None:
-        """Raise ModelError or BackendError for what would go wrong in loading.
+        """Raise ModelError or BackendError if loading would fail.
 
-        `gpus` is how many GPUs each worker is dealt, None where the model gets all that are visible.
+        `gpus` is the number of GPUs for each worker, None if the model gets all visible ones.
         """
         ...
 
@@ -67,7 +67,7 @@ def load_model(source: Source, device: Device, settings: GenerationSettings) -> 
     check_device(device, torch)
     path = source.path
     assert path is not None, f"{source.name} was not fetched"
-    with _explained(source, device, settings):
+    with _map_loading_errors(source, device, settings):
         tokenizer, model = _load(path, device, settings, torch)
     _check_placement(model, source, device)
     chat = chat_format(tokenizer)
@@ -95,7 +95,7 @@ def load_model(source: Source, device: Device, settings: GenerationSettings) -> 
 
 
 def end_tokens(tokenizer: Any, chat: ChatFormat, *configured: int | list[int] | None) -> frozenset[int]:
-    """Every token that ends a reply: those configured, the tokenizer's own, and what ends a turn in the template."""
+    """Every token that ends a reply: from the configuration, the tokenizer and the end of a turn in the template."""
     found: set[int] = set()
     for entry in (*configured, tokenizer.eos_token_id):
         found.update([entry] if isinstance(entry, int) else entry or ())
@@ -105,53 +105,53 @@ def end_tokens(tokenizer: Any, chat: ChatFormat, *configured: int | list[int] | 
 
 
 def check_code(source: Source, config: Mapping[str, Any], *, trust_remote_code: bool, note: str) -> None:
-    """Raise ModelError, with what is noted about the model, where it needs code of its own that may not be run.
+    """Raise ModelError, with the note on the model, if it needs code from its repository that may not run.
 
-    Many models come with code that transformers has itself by now.
+    Many models contain code that transformers now has too.
     """
     if trust_remote_code or "auto_map" not in config:
         return
-    known = importlib.import_module("transformers.models.auto.configuration_auto").CONFIG_MAPPING_NAMES
-    if config.get("model_type") not in known:
-        noted = f" ({note})" if note else ""
+    known_types = importlib.import_module("transformers.models.auto.configuration_auto").CONFIG_MAPPING_NAMES
+    if config.get("model_type") not in known_types:
+        remark = f" ({note})" if note else ""
         raise ModelError(
-            f"model {source.name!r} needs code from its own repository{noted}; read that code, then pass "
+            f"model {source.name!r} needs code from its own repository{remark}; read that code, then pass "
             f"--ocg-trust-remote-code, or {_SERVE}"
         )
 
 
 def check_files(source: Source) -> None:
-    """Raise ModelError where the source is a folder without weights, or without a tokenizer."""
+    """Raise ModelError if the source is a folder without weights or without a tokenizer."""
     if source.kind != "folder" or source.path is None:
         return
-    for shown, patterns in (("weights", _WEIGHTS), ("tokenizer", _TOKENIZERS)):
+    for part, patterns in (("weights", _WEIGHTS), ("tokenizer", _TOKENIZERS)):
         if not any(True for pattern in patterns for _ in source.path.glob(pattern)):
             raise ModelError(
-                f"model {source.name!r} has no {shown}: its folder holds none of {', '.join(patterns)}; "
-                "name the folder of a complete checkpoint"
+                f"model {source.name!r} has no {part}: its folder contains none of {', '.join(patterns)}; "
+                "pass the folder of a complete checkpoint"
             )
 
 
 def require_device(device: Device) -> None:
-    """Raise BackendError where torch does not have the device; imported only where the machine shows no such device."""
+    """Raise BackendError if torch does not have the device; imports torch only if the machine shows no such device."""
     if device.kind not in ("cpu", automatic_device()):
         check_device(device, importlib.import_module("torch"))
 
 
 def check_device(device: Device, torch: Any) -> None:
-    """Raise BackendError where torch does not have the device or number format that was planned without asking it."""
+    """Raise BackendError if torch does not have the device or number format that was planned without torch."""
     has_cuda = torch.cuda.is_available()
     if device.kind == "cuda" and not has_cuda:
         raise BackendError(
-            f"device {device.name!r} is not there for torch {torch.__version__}: install a torch built for this GPU's "
+            f"device {device.name!r} is not available in torch {torch.__version__}: install a torch for this GPU's "
             "driver, or pass --ocg-device cpu"
         )
     if device.kind == "mps" and not torch.backends.mps.is_available():
-        raise BackendError(f"device 'mps' is not there for torch {torch.__version__}: pass --ocg-device cpu")
+        raise BackendError(f"device 'mps' is not available in torch {torch.__version__}: pass --ocg-device cpu")
     if device.kind == "cpu" and device.is_automatic and has_cuda:
-        raise BackendError("torch has a GPU that was not found in advance: pass --ocg-device cuda, or --ocg-device cpu")
+        raise BackendError("torch has a GPU that was not detected before: pass --ocg-device cuda, or --ocg-device cpu")
     if device.kind == "cuda" and device.dtype == "bfloat16" and not torch.cuda.is_bf16_supported():
-        raise BackendError("this GPU does not compute in bfloat16: pass --ocg-dtype float16")
+        raise BackendError("this GPU does not support bfloat16: pass --ocg-dtype float16")
 
 
 def _load(path: Path, device: Device, settings: GenerationSettings, torch: Any) -> tuple[Any, Any]:
@@ -162,11 +162,11 @@ def _load(path: Path, device: Device, settings: GenerationSettings, torch: Any) 
     if not settings.allow_pickle:
         arguments["use_safetensors"] = True
     if device.kind != "cpu":
-        # Several visible GPUs are one to a model: a large one is spread over them.
+        # One model uses all visible GPUs: a large one is distributed over them.
         arguments["device_map"] = "auto" if device.name == "cuda" else {"": device.name}
     with ExitStack() as stack:
         if path.is_file():
-            stack.enter_context(gguf_files.read_once())
+            stack.enter_context(gguf_files.cached_parsing())
             common.update(gguf_files.gguf_arguments(path))
             arguments["quantization_config"] = gguf_files.unpacking_config()
             del arguments["use_safetensors"]
@@ -195,47 +195,49 @@ def _check_placement(model: Any, source: Source, device: Device) -> None:
     if device.kind == "cuda" and places & {"cpu", "disk"}:
         raise BackendError(
             f"model {source.name!r} does not fit into the memory of the visible GPUs in {device.dtype}: pass "
-            f"--ocg-quantization 4bit, show it more GPUs, or {_SERVE}"
+            f"--ocg-quantization 4bit, make more GPUs visible, or {_SERVE}"
         )
 
 
 @contextmanager
-def _explained(source: Source, device: Device, settings: GenerationSettings) -> Iterator[None]:
-    """Turns what loading raises into one error that names the model and what to do."""
+def _map_loading_errors(source: Source, device: Device, settings: GenerationSettings) -> Iterator[None]:
+    """Turns exceptions of loading into one error with the model and the way out."""
     safetensors: Any = importlib.import_module("safetensors")
-    shown = f"model {source.name!r} cannot be loaded"
+    prefix = f"model {source.name!r} cannot be loaded"
     try:
         yield
     except ModelError as cause:
-        raise ModelError(f"{shown}: {cause}") from cause
+        raise ModelError(f"{prefix}: {cause}") from cause
     except ImportError as cause:
         if (cause.name or "").partition(".")[0] == "transformers":
-            raise ModelError(_outdated(shown, cause)) from cause
-        raise ModelError(f"{shown}: {_gist(cause)}; install what is missing, or {_SERVE}") from cause
+            raise ModelError(_outdated(prefix, cause)) from cause
+        raise ModelError(f"{prefix}: {_first_line(cause)}; install what is missing, or {_SERVE}") from cause
     except (AttributeError, NameError, TypeError) as cause:
         if not settings.trust_remote_code:
             raise
-        raise ModelError(_outdated(shown, cause)) from cause
+        raise ModelError(_outdated(prefix, cause)) from cause
     except (OSError, ValueError, KeyError, RuntimeError, MemoryError, safetensors.SafetensorError) as cause:
         if is_out_of_memory(cause):
             raise BackendError(
-                f"{shown}: out of memory on {device.name}; pass --ocg-quantization 4bit, or use a smaller model"
+                f"{prefix}: out of memory on {device.name}; pass --ocg-quantization 4bit, or use a smaller model"
             ) from cause
         if "trust_remote_code" in str(cause):
             raise ModelError(
-                f"{shown}: it needs code from its own repository; read that code, then pass --ocg-trust-remote-code"
+                f"{prefix}: it needs code from its own repository; read that code, then pass --ocg-trust-remote-code"
             ) from cause
         raise ModelError(
-            f"{shown}: {_gist(cause)}; check that its files are complete and of a causal language model "
-            f"that the installed transformers knows, or {_SERVE}"
+            f"{prefix}: {_first_line(cause)}; check that its files are complete and of a causal language model "
+            f"that the installed transformers supports, or {_SERVE}"
         ) from cause
 
 
-def _outdated(shown: str, cause: BaseException) -> str:
+def _outdated(prefix: str, cause: BaseException) -> str:
     version = importlib.import_module("transformers").__version__
-    return f"{shown}: the code it comes with does not run on transformers {version} ({_gist(cause)}); {_SERVE}"
+    return (
+        f"{prefix}: the code in its repository does not run on transformers {version} ({_first_line(cause)}); {_SERVE}"
+    )
 
 
-def _gist(cause: BaseException) -> str:
-    """The first line of what was said."""
+def _first_line(cause: BaseException) -> str:
+    """The first line of the message, or the name of the exception."""
     return (str(cause).strip().splitlines() or [type(cause).__name__])[0]

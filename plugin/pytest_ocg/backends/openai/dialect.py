@@ -1,4 +1,4 @@
-"""What of a chat request a server takes: found out from its refusals, once, and kept to from then on."""
+"""The parts of a chat request that a server accepts: learned once from its refusals, then used for all requests."""
 
 from __future__ import annotations
 
@@ -21,63 +21,66 @@ _IS_ABOUT_SYSTEM = re.compile(
     r"|roles must alternate|only user and assistant roles",
     re.IGNORECASE,
 )
-_DISPENSABLE = {
-    "temperature": "refuses temperature 0: it decodes as it does by default, not greedily",
-    "seed": "takes no seed",
+_OPTIONAL_PARAMETERS = {
+    "temperature": "does not accept temperature 0: it decodes with its default, not greedily",
+    "seed": "does not accept a seed",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How requests are worded for a server: the name of the cap, what is left out, and where the system text stands."""
+    """The form of requests to a server: the name of the cap, the omitted parameters, and where the system text goes."""
 
     cap: str = "max_tokens"
-    left_out: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
     folds_system: bool = False
 
     def parameters(self, settings: GenerationSettings) -> dict[str, Any]:
         """The decoding parameters as sent."""
         wanted = {"temperature": 0, "seed": settings.seed, self.cap: settings.max_new_tokens}
-        return {name: value for name, value in wanted.items() if name not in self.left_out}
+        return {name: value for name, value in wanted.items() if name not in self.omitted}
 
-    def turns(self, messages: Sequence[Message]) -> list[Mapping[str, str]]:
+    def sent_messages(self, messages: Sequence[Message]) -> list[Mapping[str, str]]:
         """The messages as sent."""
-        told = fold_system(messages) if self.folds_system else messages
-        return [{"role": message.role, "content": message.content} for message in told]
+        sent = fold_system(messages) if self.folds_system else messages
+        return [{"role": message.role, "content": message.content} for message in sent]
 
-    def recorded(self, settings: GenerationSettings) -> dict[str, Any]:
-        """The decoding as it took place, with None for what the server chooses itself."""
-        return {**dict.fromkeys(self.left_out), **self.parameters(settings)}
+    def effective(self, settings: GenerationSettings) -> dict[str, Any]:
+        """The effective decoding, with None for a value that the server chooses."""
+        return {**dict.fromkeys(self.omitted), **self.parameters(settings)}
 
 
 @dataclass(frozen=True, slots=True)
-class Adapted:
-    """A dialect that a refusal led to, and what that means for the replies."""
+class Adaptation:
+    """The dialect after a refusal, and a text on what the server does not accept."""
 
     dialect: Dialect
     consequence: str
 
 
-def adapted(dialect: Dialect, failure: Failure) -> Adapted | None:
-    """The dialect without what the failure says the server does not take, None where it says no such thing."""
-    said = " ".join((failure.parameter, *failure.codes, failure.message))
-    if _IS_REFUSAL.search(said) is None:
+def adapt_dialect(dialect: Dialect, failure: Failure) -> Adaptation | None:
+    """The dialect without the part that the failure names as not accepted; None if it names no such part."""
+    text = " ".join((failure.parameter, *failure.codes, failure.message))
+    if _IS_REFUSAL.search(text) is None:
         return None
-    if not dialect.folds_system and _IS_ABOUT_SYSTEM.search(said):
-        return Adapted(
+    if not dialect.folds_system and _IS_ABOUT_SYSTEM.search(text):
+        return Adaptation(
             replace(dialect, folds_system=True),
-            "takes no system role: the system text stands in front of the first user turn",
+            "does not accept a system role: the system text is put in front of the first user turn",
         )
     if dialect.cap == "max_tokens" and _names(failure, "max_tokens"):
-        return Adapted(replace(dialect, cap="max_completion_tokens"), "wants the cap as max_completion_tokens")
-    for name, consequence in _DISPENSABLE.items():
-        if name not in dialect.left_out and _names(failure, name):
-            return Adapted(replace(dialect, left_out=(*dialect.left_out, name)), consequence)
+        return Adaptation(
+            replace(dialect, cap="max_completion_tokens"),
+            "needs the parameter max_completion_tokens instead of max_tokens",
+        )
+    for name, consequence in _OPTIONAL_PARAMETERS.items():
+        if name not in dialect.omitted and _names(failure, name):
+            return Adaptation(replace(dialect, omitted=(*dialect.omitted, name)), consequence)
     return None
 
 
 def _names(failure: Failure, name: str) -> bool:
-    """Whether the failure is about the parameter: the one it names, or where it names none, one in its message."""
+    """Whether the failure is about the parameter: in its own field, or without that field, in its message."""
     if failure.parameter:
         return failure.parameter == name
     return re.search(rf"\b{name}\b", failure.message) is not None

@@ -1,4 +1,4 @@
-"""Which server a hosted model is asked at, and with what key."""
+"""The server of a hosted model, and its key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_KEY = "no-key"
 class Server:
     """An OpenAI-compatible server: its URL without credentials, and the environment variable that holds the key.
 
-    Without `needs_key` the variable may be unset, as it is for most servers of one's own.
+    If `needs_key` is False, the variable may be unset: most local servers need no key.
     """
 
     url: str
@@ -29,13 +29,13 @@ class Server:
 
 
 def server_of(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> Server:
-    """The server of the spec, else the one the environment names, else OpenAI's; raises ModelError for a bad URL."""
+    """The server in the spec, else in the environment, else OpenAI's; raises ModelError for an invalid URL."""
     text = spec.base_url or environment.get(URL_VARIABLE) or OPENAI_URL
     variable = spec.key_variable or KEY_VARIABLE
-    if "@" in text or "?" in text or "#" in text:  # not shown: what stands there may be a secret
+    if "@" in text or "?" in text or "#" in text:  # not shown, because it may contain a secret
         raise ModelError(
-            f"the base URL of {spec.name!r} carries credentials or a query; "
-            f"give it as http://HOST:PORT/v1 and put the key into the environment variable {variable}"
+            f"the base URL of {spec.name!r} contains credentials, a query or a fragment; "
+            f"use the form http://HOST:PORT/v1 and set the environment variable {variable} to the key"
         )
     try:
         parts = urlsplit(text)
@@ -43,7 +43,7 @@ def server_of(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> S
     except ValueError:
         is_url = False
     if not is_url or not text.isprintable() or " " in text:
-        raise ModelError(f"the base URL of {spec.name!r} is {text!r}; give it as http://HOST:PORT/v1")
+        raise ModelError(f"the base URL of {spec.name!r} is not valid: {text!r}; use the form http://HOST:PORT/v1")
     host = parts.hostname or ""
     is_openai = host == "openai.com" or host.endswith(".openai.com")
     url = f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
@@ -51,22 +51,22 @@ def server_of(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> S
 
 
 def read_key(server: Server, environment: Mapping[str, str] = os.environ) -> str:
-    """The key from the environment, a stand-in where none is needed; raises ModelError for one that cannot be right."""
+    """The key from the environment, or a placeholder if the server needs none; raises ModelError for an invalid key."""
     key, variable = environment.get(server.key_variable), server.key_variable
     if key is None:
         if not server.needs_key:
             return NO_KEY
-        raise ModelError(f"{server.url} wants a key and {variable} is not set: put the key into this variable")
+        raise ModelError(f"{server.url} needs a key and {variable} is not set: set this variable to the key")
     if not key.strip():
-        raise ModelError(f"the key in {variable} is blank: put the key for {server.url} into it, or unset it")
+        raise ModelError(f"the key in {variable} is blank: set it to the key for {server.url}, or unset it")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ModelError(
-            f"the key in {variable} has white space or a line break in it, or a character that no key has: "
-            f"set it again without, as in export {variable}=\"$(tr -d '[:space:]' < FILE)\""
+            f"the key in {variable} contains white space, a line break or another character that is not allowed in a "
+            f"key: set it again without, for example with export {variable}=\"$(tr -d '[:space:]' < FILE)\""
         )
     return key
 
 
 def without_key(text: str, key: str) -> str:
-    """The text with the key, should a server repeat it, taken out."""
+    """The text with `[key]` in place of the key, because some servers repeat it."""
     return text if key == NO_KEY else text.replace(key, "[key]")

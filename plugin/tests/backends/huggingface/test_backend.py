@@ -47,7 +47,7 @@ def test_replies_do_not_depend_on_the_batch(architecture, save_model, backend_of
     assert len(set(_texts(together))) > 1
 
 
-def test_decoding_is_greedy_whatever_the_checkpoint_asks_for(save_model, backend_of, prompts):
+def test_decoding_is_greedy_even_if_the_checkpoint_samples(save_model, backend_of, prompts):
     plain = backend_of(save_model(name="plain")).generate(prompts)
     backend = backend_of(save_model(name="sampling", generation=SAMPLING))
     with warnings.catch_warnings():
@@ -68,7 +68,7 @@ def test_the_fallback_is_greedy_too(save_model, backend_of, prompts, monkeypatch
     assert backend.provenance()["prefix_reuse"] is False
 
 
-def test_provenance_says_how_replies_were_made(save_model, backend_of, prompts):
+def test_provenance_records_how_replies_were_generated(save_model, backend_of, prompts):
     backend = backend_of(save_model())
     before = backend.provenance()
     assert "threads" not in before
@@ -84,7 +84,7 @@ def test_provenance_says_how_replies_were_made(save_model, backend_of, prompts):
     assert len(after["chat_template"]) == 64
 
 
-def test_token_counts_leave_padding_and_end_tokens_out(save_model, backend_of, make_prompt, make_tokenizer):
+def test_token_counts_exclude_padding_and_end_tokens(save_model, backend_of, make_prompt, make_tokenizer):
     folder = save_model()
     short, long = make_prompt("dog"), make_prompt(*WORDS)
     first, second = backend_of(folder).generate([short, long])
@@ -96,21 +96,21 @@ def test_token_counts_leave_padding_and_end_tokens_out(save_model, backend_of, m
     assert first.completion_tokens <= 12
 
 
-def test_a_reply_that_reaches_the_cap_says_so(save_model, backend_of, prompts):
+def test_a_reply_that_reaches_the_cap_has_the_finish_reason_length(save_model, backend_of, prompts):
     generations = backend_of(save_model(), max_new_tokens=2).generate(prompts)
     capped = [generation for generation in generations if generation.completion_tokens == 2]
     assert capped
     assert {generation.finish_reason for generation in capped if generation.text} == {"length"}
 
 
-def _says(monkeypatch, tokens, is_finished=True):
+def _patch_reply(monkeypatch, tokens, is_finished=True):
     monkeypatch.setattr(
         huggingface, "decode", lambda model, rows, plan: [decoding.Reply(tuple(tokens), is_finished)] * len(rows)
     )
 
 
 @pytest.mark.parametrize(
-    ("said", "spec", "is_finished", "text", "error"),
+    ("reply", "spec", "is_finished", "text", "error"),
     [
         (" A dog. ", {}, True, "A dog.", None),
         ("A dog.<|im_end|>\n<|im_start|>user\nMore?", {}, False, "A dog.", None),
@@ -124,31 +124,31 @@ def _says(monkeypatch, tokens, is_finished=True):
     ],
 )
 def test_only_the_answer_is_the_reply(
-    said, spec, is_finished, text, error, save_model, backend_of, make_prompt, make_tokenizer, monkeypatch
+    reply, spec, is_finished, text, error, save_model, backend_of, make_prompt, make_tokenizer, monkeypatch
 ):
     folder = save_model()
     backend = backend_of(folder, spec=ModelSpec("tiny", "huggingface", str(folder), **spec))
-    _says(monkeypatch, make_tokenizer()(said, add_special_tokens=False)["input_ids"], is_finished)
+    _patch_reply(monkeypatch, make_tokenizer()(reply, add_special_tokens=False)["input_ids"], is_finished)
     [generation] = backend.generate([make_prompt("dog")])
     assert (generation.text, generation.error) == (text, error)
 
 
 @pytest.mark.parametrize(
-    ("said", "text", "error"),
+    ("reply", "text", "error"),
     [("Hm", None, ErrorKind.TRUNCATED), ("Hm</think>A dog.", "A dog.", None)],
 )
 def test_a_reasoning_block_that_the_prompt_opens_must_be_closed(
-    said, text, error, save_model, backend_of, make_prompt, make_tokenizer, monkeypatch
+    reply, text, error, save_model, backend_of, make_prompt, make_tokenizer, monkeypatch
 ):
     template = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}<think>\n"
     backend = backend_of(save_model(template=template))
-    _says(monkeypatch, make_tokenizer()(said, add_special_tokens=False)["input_ids"])
+    _patch_reply(monkeypatch, make_tokenizer()(reply, add_special_tokens=False)["input_ids"])
     [generation] = backend.generate([make_prompt("dog")])
     assert (generation.text, generation.error) == (text, error)
 
 
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("not enough memory: 9")])
-def test_out_of_memory_halves_the_batch_and_goes_on(error, save_model, backend_of, prompts, monkeypatch):
+def test_out_of_memory_halves_the_batch_and_continues(error, save_model, backend_of, prompts, monkeypatch):
     folder = save_model()
     expected = backend_of(folder).generate(prompts)
     sizes = []
@@ -166,8 +166,8 @@ def test_out_of_memory_halves_the_batch_and_goes_on(error, save_model, backend_o
     assert sizes == [24, 12, 6, 6, 6, 6]
     assert backend.provenance()["batch_size"] == 6
     assert notices == [
-        "out of memory with 24 prompts at once: going on with batches of 12",
-        "out of memory with 12 prompts at once: going on with batches of 6",
+        "out of memory with 24 prompts at once: continuing with batches of 12",
+        "out of memory with 12 prompts at once: continuing with batches of 6",
     ]
     backend.generate(prompts)
     assert sizes[6:] == [6] * 4
@@ -175,7 +175,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(error, save_model, backend_o
 
 def test_the_cap_must_fit_the_context(save_model, backend_of, make_prompt):
     backend = backend_of(save_model(), max_new_tokens=500)
-    with pytest.raises(BackendError, match=r"'tiny' reads 512 tokens, into which .* up to 500 .* --ocg-max-new-tokens"):
+    with pytest.raises(BackendError, match=r"'tiny' has a context of 512 tokens; .* up to 500 .* --ocg-max-new-tokens"):
         backend.generate([make_prompt("dog")])
 
 
@@ -187,7 +187,7 @@ def test_nothing_is_generated_after_closing(save_model, backend_of, make_prompt)
         backend.generate([make_prompt("dog")])
 
 
-def test_a_terminal_hears_nothing_of_the_libraries(save_model, backend_of, prompts, capfd):
+def test_the_libraries_print_nothing_to_the_terminal(save_model, backend_of, prompts, capfd):
     folder = save_model(generation=SAMPLING)
     level = logging.getLogger("transformers").level
     capfd.readouterr()

@@ -30,7 +30,7 @@ SHOT = (Message("user", "Yes?"), Message("assistant", "No."))
         (None, "plain", "Be brief.\n\nYes?\n\nNo.\n\nHi."),
     ],
 )
-def test_the_system_text_reaches_the_model_whatever_its_template_does(template, role, text, make_tokenizer):
+def test_the_system_text_reaches_the_model_with_every_template(template, role, text, make_tokenizer):
     tokenizer = make_tokenizer(template)
     chat = chat_format(tokenizer)
     assert chat.system_role == role
@@ -41,7 +41,7 @@ def test_the_system_text_reaches_the_model_whatever_its_template_does(template, 
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("nothing", "drops what the user says"),
+        ("nothing", "omits the user's text"),
         ("{{ raise_exception('never') }}", "refuses the turns user: never"),
         ("{{ messages[0]['content'] + 1 }}", "refuses the turns user: "),
     ],
@@ -75,7 +75,7 @@ def test_folding_puts_the_system_text_before_the_first_user_turn(turns, folded):
 @pytest.mark.parametrize(
     ("text", "starts_with"), [("<s>A dog", 1), ("<s><s>A dog", 2), ("A dog", 0), ("A <s> dog", 0), ("", 0)]
 )
-def test_there_is_exactly_one_start_token_where_the_model_takes_one(adds_start, text, starts_with, make_tokenizer):
+def test_there_is_exactly_one_start_token_if_the_tokenizer_adds_one(adds_start, text, starts_with, make_tokenizer):
     tokenizer = make_tokenizer(adds_start=adds_start)
     ids = encode(tokenizer, text)
     leading = next((place for place, token in enumerate(ids) if token != tokenizer.bos_token_id), len(ids))
@@ -99,7 +99,7 @@ def test_a_leaked_next_turn_is_cut(text, cut):
     assert cut_at_marker(text, chat) == cut
 
 
-def test_only_markers_of_the_own_template_count(make_tokenizer):
+def test_only_markers_in_the_template_of_the_model_count(make_tokenizer):
     chat = chat_format(make_tokenizer(TURNS + "<|im_end|><|user|>"))
     assert (chat.end_markers, chat.start_markers) == (("<|im_end|>",), ("<|user|>",))
     assert cut_at_marker("A [INST] tag", chat) == "A [INST] tag"

@@ -9,8 +9,8 @@ import pytest
 from pytest_ocg.backends.huggingface.decoding import (
     Decoding,
     Reply,
-    _generate,
-    _step,
+    _decode_by_generate,
+    _decode_in_own_loop,
     decode,
     shared_prefix,
     step_limit,
@@ -31,7 +31,7 @@ def prompts():
 
 
 def _alone(model, prompt) -> Reply:
-    """What a bare `model.generate` says to one prompt without padding or end tokens."""
+    """The reply of a bare `model.generate` to one prompt without padding or end tokens."""
     tokens = torch.tensor([prompt])
     output = model.generate(
         input_ids=tokens,
@@ -56,7 +56,7 @@ def _token_that_ends_half(replies) -> int:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_a_batch_gets_the_replies_of_its_prompts_alone(architecture, make_model, prompts):
+def test_a_batch_gets_the_same_replies_as_single_prompts(architecture, make_model, prompts):
     model = make_model(architecture)
     model.generation_config.eos_token_id = None
     endless = [_alone(model, prompt) for prompt in prompts]
@@ -68,11 +68,11 @@ def test_a_batch_gets_the_replies_of_its_prompts_alone(architecture, make_model,
     )
     plan = Decoding(stop_tokens, 1, CAP, step_limit(model))
     assert decode(model, prompts, plan) == expected
-    assert _generate(model, prompts, plan) == expected
+    assert _decode_by_generate(model, prompts, plan) == expected
 
 
 @pytest.mark.parametrize("architecture", ["Llama", "Mistral", "Qwen2", "Qwen3", "Gemma2", "GPT2", "Olmo2", "Phi3"])
-def test_plain_decoders_go_by_the_loop_that_shares_the_prefix(architecture, make_model):
+def test_plain_decoders_use_the_loop_that_shares_the_prefix(architecture, make_model):
     assert step_limit(make_model(architecture)) >= 500
 
 
@@ -87,7 +87,7 @@ def test_plain_decoders_go_by_the_loop_that_shares_the_prefix(architecture, make
         ("Llama", {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0}}, 0),
     ],
 )
-def test_what_is_not_a_plain_decoder_within_its_window_is_left_to_generate(architecture, changes, limit, make_model):
+def test_other_decoders_and_longer_prompts_use_generate(architecture, changes, limit, make_model):
     assert step_limit(make_model(architecture, **changes)) == limit
 
 
@@ -99,7 +99,7 @@ def test_replies_are_the_same_when_prompts_outgrow_a_sliding_window(window, make
     assert decode(model, prompts, Decoding(frozenset(), 1, CAP, step_limit(model))) == expected
 
 
-def test_a_model_with_code_of_its_own_is_left_to_generate(make_model):
+def test_a_model_with_its_own_code_uses_generate(make_model):
     model = make_model("Llama")
     model.__class__ = type("Custom", (type(model),), {"__module__": "transformers_modules.custom"})
     assert step_limit(model) == 0
@@ -135,13 +135,13 @@ def test_a_cap_of_one_token_gives_one_token(count, make_model, prompts):
 
 def test_the_shared_prefix_is_computed_once_and_finished_rows_leave_the_batch(make_model, prompts):
     model = make_model("Llama")
-    endless = _step(model, prompts, Decoding(frozenset(), 1, CAP, 512))
+    endless = _decode_in_own_loop(model, prompts, Decoding(frozenset(), 1, CAP, 512))
     stop_tokens = frozenset(reply.tokens[3] for reply in endless[:4])
     shapes = []
     handle = model.register_forward_pre_hook(
         lambda module, arguments, named: shapes.append(tuple(named["input_ids"].shape)), with_kwargs=True
     )
-    _step(model, prompts, Decoding(stop_tokens, 1, CAP, 512))
+    _decode_in_own_loop(model, prompts, Decoding(stop_tokens, 1, CAP, 512))
     handle.remove()
     assert shapes[:2] == [(1, 9), (10, 8)]
     assert {width for _, width in shapes[2:]} == {1}

@@ -29,15 +29,15 @@ FOUR = (
         ("cuda", None, ("MIG-GPU-1/2/3",), None),
     ],
 )
-def test_the_memory_of_gpus_is_what_the_driver_says_of_those_a_model_gets(device, gpus, visible, memory, monkeypatch):
-    monkeypatch.setattr(devices, "_ask_driver", lambda *arguments: list(FOUR))
+def test_the_memory_of_gpus_is_that_of_the_gpus_a_model_gets(device, gpus, visible, memory, monkeypatch):
+    monkeypatch.setattr(devices, "_query_driver", lambda *arguments: list(FOUR))
     monkeypatch.setattr(devices, "visible_gpus", lambda environment: visible)
     assert memory_of(Device(device, "bfloat16", True), gpus) == memory
 
 
 @pytest.mark.parametrize("lines", [[], ["0, GPU-1, [N/A]"], ["No devices were found"]])
-def test_a_driver_that_says_no_memory_leaves_it_unknown(lines, monkeypatch):
-    monkeypatch.setattr(devices, "_ask_driver", lambda *arguments: lines)
+def test_without_a_number_from_the_driver_memory_is_unknown(lines, monkeypatch):
+    monkeypatch.setattr(devices, "_query_driver", lambda *arguments: lines)
     monkeypatch.setattr(devices, "visible_gpus", lambda environment: ("0",))
     assert memory_of(Device("cuda", "bfloat16", True)) is None
 
@@ -53,7 +53,7 @@ def test_a_driver_that_says_no_memory_leaves_it_unknown(lines, monkeypatch):
         ("MemTotal:  999 kB\n", None, None),
     ],
 )
-def test_the_memory_of_a_machine_is_what_it_and_its_container_have_left(machine, container, available, tmp_path):
+def test_the_memory_of_a_machine_is_what_it_and_its_container_have_available(machine, container, available, tmp_path):
     (tmp_path / "meminfo").write_text(machine)
     if container is not None:
         (tmp_path / "memory.max").write_text(container)

@@ -35,7 +35,7 @@ def test_visible_gpus_are_those_cuda_would_show(asked, visible, nodes):
     assert visible_gpus(environment, nodes=nodes) == visible
 
 
-def test_a_machine_without_gpus_shows_none_whatever_is_asked(tmp_path):
+def test_a_machine_without_gpus_shows_none_for_any_variable(tmp_path):
     assert visible_gpus({"CUDA_VISIBLE_DEVICES": "0,1"}, nodes=tmp_path) == ()
 
 
@@ -52,14 +52,14 @@ def test_a_machine_without_gpus_shows_none_whatever_is_asked(tmp_path):
         ("auto", "float32", ("0",), (9.0,), Device("cuda", "float32", True)),
     ],
 )
-def test_device_and_dtype_are_planned_from_what_is_there(device, dtype, gpus, capabilities, planned, monkeypatch):
+def test_device_and_dtype_follow_the_machine(device, dtype, gpus, capabilities, planned, monkeypatch):
     monkeypatch.setattr(devices, "visible_gpus", lambda environment: gpus)
     monkeypatch.setattr(devices, "gpu_capabilities", lambda: capabilities)
     monkeypatch.setattr(devices.platform, "system", lambda: "Linux")
     assert plan_device(device, dtype) == planned
 
 
-def test_apple_silicon_is_taken_where_there_is_no_gpu(monkeypatch):
+def test_apple_silicon_is_used_without_a_gpu(monkeypatch):
     monkeypatch.setattr(devices, "visible_gpus", lambda environment: ())
     monkeypatch.setattr(devices.platform, "system", lambda: "Darwin")
     monkeypatch.setattr(devices.platform, "machine", lambda: "arm64")
@@ -90,7 +90,7 @@ def test_unknown_names_are_refused_with_the_known_ones(device, dtype, message):
     ("code", "output", "capabilities"),
     [(0, "9.0\n7.5\n", (9.0, 7.5)), (0, "[N/A]\n", ()), (9, "9.0\n", ()), (0, "", ())],
 )
-def test_capabilities_are_what_the_driver_says(code, output, capabilities, monkeypatch):
+def test_capabilities_come_from_the_driver(code, output, capabilities, monkeypatch):
     monkeypatch.setattr(devices.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
     monkeypatch.setattr(
         devices.subprocess, "run", lambda *words, **named: subprocess.CompletedProcess(words, code, output, "")
@@ -98,7 +98,7 @@ def test_capabilities_are_what_the_driver_says(code, output, capabilities, monke
     assert devices.gpu_capabilities() == capabilities
 
 
-def test_a_driver_that_does_not_answer_says_nothing(monkeypatch):
+def test_a_driver_that_does_not_answer_reports_no_capability(monkeypatch):
     def run(*words, **named):
         raise subprocess.TimeoutExpired("nvidia-smi", 20)
 

@@ -1,4 +1,4 @@
-"""Whether a model fits is told from headers: here they are of large models, without a single weight behind them."""
+"""Whether a model fits follows from its headers: here those of large models, without any weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_ocg.backends.huggingface import backend as huggingface
 from pytest_ocg.backends.huggingface.backend import HuggingFaceBackend
 from pytest_ocg.backends.huggingface.devices import Device, Memory
 from pytest_ocg.backends.huggingface.footprint import (
-    Load,
+    LoadPlan,
     ModelSize,
     cache_bytes,
     check_footprint,
@@ -50,7 +50,7 @@ SIZE_MIXTRAL = ModelSize(46_702_792_704, 45_359_300_608, None, None)
 
 @pytest.fixture
 def headers(tmp_path):
-    """Builds a folder of a configuration, an empty tokenizer, and weight files that are nothing but their headers."""
+    """Builds a folder of a configuration, an empty tokenizer, and weight files that have only a header."""
 
     def make(config, *files, index=True):
         (tmp_path / "config.json").write_text(json.dumps(config))
@@ -70,7 +70,7 @@ def headers(tmp_path):
 
 
 def load(device=GPU, quantization="none", batch_size=192, max_new_tokens=128):
-    return Load(device, quantization, batch_size, max_new_tokens)
+    return LoadPlan(device, quantization, batch_size, max_new_tokens)
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def load(device=GPU, quantization="none", batch_size=192, max_new_tokens=128):
         ({}, 5, ModelSize(5, 0, None, None)),
     ],
 )
-def test_the_size_of_a_model_is_told_from_headers_and_configuration(config, parameters, size, headers):
+def test_the_size_of_a_model_comes_from_headers_and_configuration(config, parameters, size, headers):
     source = headers(config, {"a": ("BF16", 1, 2)}, {"b": ("BF16", parameters - 3), "c": ("BF16",)})
     assert size_of(source, config) == size
 
 
-def test_weights_in_another_layout_besides_are_not_counted_twice(headers, tmp_path):
+def test_weights_in_a_second_layout_are_not_counted_twice(headers, tmp_path):
     source = headers({}, {"a": ("F32", 3)}, {"b": ("F16", 4)})
     (tmp_path / "consolidated.safetensors").write_bytes((tmp_path / "model-0.safetensors").read_bytes())
     assert size_of(source, {}).parameters == 7
@@ -100,7 +100,7 @@ def test_weights_in_another_layout_besides_are_not_counted_twice(headers, tmp_pa
     assert size_of(source, {}).parameters == 4
 
 
-def test_weights_that_are_packed_already_are_as_large_as_they_are_stored(headers):
+def test_weights_of_a_quantized_checkpoint_are_as_large_as_they_are_stored(headers):
     tensors = {"a": ("U8", 100), "b": ("F8_E4M3", 10), "c": ("BF16", 5), "d": ("BOOL", 3), "e": ("F32", 2)}
     size = size_of(headers({}, tensors, index=False), {"quantization_config": {"load_in_4bit": True}})
     assert [weights_bytes(size, "bfloat16", kind) for kind in ("none", "4bit")] == [131, 131]
@@ -109,7 +109,7 @@ def test_weights_that_are_packed_already_are_as_large_as_they_are_stored(headers
 @pytest.mark.parametrize(
     "content", [b"", b"torn", b"\x04" + b"\0" * 7 + b"null", b"\xff" * 8, b"\x0a" + b"\0" * 7 + b'{"a": "b"}']
 )
-def test_a_torn_weight_file_has_no_size(content, headers, tmp_path):
+def test_a_damaged_weight_file_has_no_size(content, headers, tmp_path):
     source = headers({}, {"a": ("F32", 3)})
     (tmp_path / "model-0.safetensors").write_bytes(content)
     assert size_of(source, {}) is None
@@ -132,7 +132,7 @@ def test_a_folder_without_safetensors_has_no_size(headers):
         (SIZE_MIXTRAL, "bfloat16", "4bit", 91.5),
     ],
 )
-def test_weights_take_what_their_form_takes(size, dtype, quantization, gigabytes):
+def test_the_size_of_weights_follows_their_format(size, dtype, quantization, gigabytes):
     assert round(weights_bytes(size, dtype, quantization) / 10**9, 1) == gigabytes
 
 
@@ -146,7 +146,7 @@ SERVE = "serve it elsewhere and pass --ocg-base-url"
 
 
 @pytest.mark.parametrize(
-    ("size", "plan", "memory", "is_dealt", "message"),
+    ("size", "plan", "memory", "is_assigned", "message"),
     [
         (
             SIZE_70B,
@@ -200,15 +200,15 @@ SERVE = "serve it elsewhere and pass --ocg-base-url"
         ),
     ],
 )
-def test_a_model_that_does_not_fit_is_refused_with_what_would(size, plan, memory, is_dealt, message):
+def test_a_model_that_does_not_fit_is_refused_with_settings_that_fit(size, plan, memory, is_assigned, message):
     with pytest.raises(ModelError) as caught:
-        check_footprint("big", size, plan, memory, is_dealt=is_dealt)
+        check_footprint("big", size, plan, memory, is_assigned=is_assigned)
     assert str(caught.value) == f"model 'big' does not fit into memory: {message}"
 
 
 @pytest.mark.parametrize("total", [weights_bytes(SIZE_70B, "bfloat16", "4bit"), 80 * GB])
 def test_weights_that_fit_are_not_refused_for_their_batch(total):
-    assert check_footprint("big", SIZE_70B, load(quantization="4bit"), Memory(total, 1), is_dealt=True) is None
+    assert check_footprint("big", SIZE_70B, load(quantization="4bit"), Memory(total, 1), is_assigned=True) is None
 
 
 def open_backend(source, **settings):
@@ -216,7 +216,7 @@ def open_backend(source, **settings):
     return HuggingFaceBackend(spec, GenerationSettings(device="cpu", **settings))
 
 
-def test_a_backend_checks_the_memory_that_each_worker_is_dealt(headers, monkeypatch):
+def test_a_backend_checks_the_memory_of_each_worker(headers, monkeypatch):
     asked = []
     monkeypatch.setattr(huggingface, "memory_of", lambda device, gpus: asked.append((device.name, gpus)))
     open_backend(headers(LLAMA_70B, {"a": ("BF16", 70, 10**9)})).check_loading(2)

@@ -75,7 +75,7 @@ def tiny_llama(tmp_path, make_model, make_tokenizer, save_model):
     return path, save_model("Llama", **changes)
 
 
-def test_a_gguf_file_says_what_the_same_model_in_a_folder_says(tiny_llama, backend_of, make_prompt):
+def test_a_gguf_file_gives_the_same_replies_as_the_model_in_a_folder(tiny_llama, backend_of, make_prompt):
     file, folder = tiny_llama
     prompts = [make_prompt("dog"), make_prompt("dog", "catch", "frisbee")]
     assert backend_of(file).generate(prompts) == backend_of(folder).generate(prompts)

@@ -43,12 +43,12 @@ PARAMETERS = 8192 * 128256 + 8192 * 8192 + 8192
 
 @pytest.fixture
 def file(tmp_path):
-    """A GGUF file of a large model that is nothing but its header."""
+    """A GGUF file of a large model with only a header."""
     (tmp_path / "large.gguf").write_bytes(WHOLE)
     return tmp_path / "large.gguf"
 
 
-def test_a_header_says_single_values_and_how_many_weights_there_are(file):
+def test_a_header_has_single_values_and_the_number_of_weights(file):
     header = read_gguf_header(file)
     assert header.parameters == PARAMETERS
     assert header.values == {
@@ -61,7 +61,7 @@ def test_a_header_says_single_values_and_how_many_weights_there_are(file):
     }
 
 
-def test_a_gguf_file_is_unpacked_whole_before_it_is_quantized(file):
+def test_a_gguf_file_is_unpacked_in_full_before_it_is_quantized(file):
     size = size_of(Source("gguf", "large", content="0" * 64, path=file), {})
     assert size == ModelSize(PARAMETERS, PARAMETERS, None, 163_840)
     assert {weights_bytes(size, "float32", kind) for kind in ("none", "4bit", "8bit")} == {4 * PARAMETERS}
@@ -82,7 +82,7 @@ def test_a_gguf_file_is_unpacked_whole_before_it_is_quantized(file):
         b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + pair("key", 99, b"\0" * 8),
     ],
 )
-def test_what_is_no_whole_header_of_a_known_version_says_nothing(content, file):
+def test_an_incomplete_header_or_unknown_version_gives_none(content, file):
     file.write_bytes(content)
     assert read_gguf_header(file) is None
     assert size_of(Source("gguf", "large", content="0" * 64, path=file), {}) is None

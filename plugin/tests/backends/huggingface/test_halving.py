@@ -30,7 +30,7 @@ def _runs(room):
         (7, 7, 1, [7, 3, 1, 1, 1, 1, 1, 1, 1], 1),
     ],
 )
-def test_batches_are_halved_until_they_fit_and_stay_so(count, size, room, sizes, left):
+def test_batches_are_halved_until_they_fit_and_stay_at_that_size(count, size, room, sizes, left):
     run, seen = _runs(room)
     freed, notices = [], []
     done = run_in_batches(range(count), size, run, free_memory=lambda: freed.append(1), notice=notices.append)
@@ -45,7 +45,7 @@ def test_a_single_prompt_that_does_not_fit_ends_the_run():
         run_in_batches([1, 2], 2, run, free_memory=lambda: None, notice=lambda text: None)
 
 
-def test_other_errors_are_not_taken_for_missing_memory():
+def test_other_errors_do_not_count_as_out_of_memory():
     def run(items):
         raise RuntimeError("shapes do not match")
 
@@ -64,5 +64,5 @@ def test_other_errors_are_not_taken_for_missing_memory():
         (ValueError("out of memory"), False),
     ],
 )
-def test_how_missing_memory_is_said(error, is_memory):
+def test_which_errors_mean_out_of_memory(error, is_memory):
     assert is_out_of_memory(error) is is_memory

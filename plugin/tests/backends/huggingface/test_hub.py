@@ -26,7 +26,7 @@ def hub_cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def fake_hub(hub_cache, monkeypatch):
-    """Puts an answer, or what is raised instead, in the place of the hub."""
+    """Replaces the hub by an answer or an exception."""
     import huggingface_hub
 
     def answer(info=None, *, model_info=None, auth_check=None, snapshot_download=None):
@@ -83,7 +83,7 @@ def test_a_cached_model_is_at_its_cached_commit_without_asking_the_hub(hub_cache
     assert not hub.is_cached("no hub id at all", None)
 
 
-def test_a_cached_tokenizer_alone_is_no_cached_model(hub_cache, fake_hub):
+def test_a_cached_tokenizer_alone_is_not_a_cached_model(hub_cache, fake_hub):
     _cache(hub_cache, "config.json", "tokenizer.json")
     assert not hub.is_cached(NAME, None)
     fake_hub(_info("model.safetensors", sha="f" * 40))
@@ -112,20 +112,20 @@ def test_a_cached_tokenizer_alone_is_no_cached_model(hub_cache, fake_hub):
         ),
     ],
 )
-def test_what_the_hub_says_becomes_one_message_with_a_way_out(raised, message, fake_hub):
+def test_an_error_of_the_hub_becomes_one_message_with_a_way_out(raised, message, fake_hub):
     fake_hub(model_info=raised)
     with pytest.raises(ModelError, match=message) as caught:
         hub.look_up(NAME, "v1")
     assert "\n" not in str(caught.value)
 
 
-def test_a_gated_model_is_found_out_before_it_is_downloaded(fake_hub):
+def test_a_gated_model_is_refused_before_it_is_downloaded(fake_hub):
     fake_hub(_info("model.safetensors", gated="manual"), auth_check=_response(errors.GatedRepoError))
     with pytest.raises(ModelError, match="is gated"):
         hub.look_up(NAME, None)
 
 
-def test_a_whole_snapshot_is_used_as_it_is_and_a_torn_one_is_fetched(hub_cache, fake_hub, tmp_path):
+def test_a_complete_snapshot_is_used_and_an_incomplete_one_is_downloaded(hub_cache, fake_hub, tmp_path):
     fake_hub(snapshot_download=tmp_path / "fetched")
     snapshot = _cache(
         hub_cache, "config.json", "tokenizer.json", "a.safetensors", index={"x": "a.safetensors", "y": "b.safetensors"}
@@ -139,7 +139,7 @@ def test_a_whole_snapshot_is_used_as_it_is_and_a_torn_one_is_fetched(hub_cache, 
     assert len(notices) == 1
 
 
-def test_a_download_that_fails_is_explained(fake_hub):
+def test_a_failed_download_has_a_reason(fake_hub):
     fake_hub(snapshot_download=errors.LocalEntryNotFoundError("no"))
     with pytest.raises(ModelError, match="cannot be reached"):
         hub.download(NAME, COMMIT, allow_pickle=False, notice=lambda text: None)

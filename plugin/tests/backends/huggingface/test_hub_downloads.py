@@ -1,4 +1,4 @@
-"""A model on a hub that is played on this machine: what is asked of it before a download, and how often during one."""
+"""A model on a simulated hub: the requests before a download, and their number during one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NAME = "acme/dog-70b"
 WEIGHTS = "model.safetensors"
 PROCESSES = 3
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 
 
-class PlayedHub(http.server.BaseHTTPRequestHandler):
-    """What the hub answers for a model; weights are held back until `crowd` processes have asked about them."""
+class SimulatedHub(http.server.BaseHTTPRequestHandler):
+    """The answers of the hub for a model; weights are sent only after `crowd` processes have asked about them."""
 
     files: dict[str, bytes]
     counts: dict[str, int] | None
@@ -52,17 +52,17 @@ class PlayedHub(http.server.BaseHTTPRequestHandler):
             if self.requests["HEAD", WEIGHTS] >= self.crowd:
                 self.crowded.set()
             if (self.command, name) == ("GET", WEIGHTS):
-                self.crowded.wait(PATIENCE_SECONDS)
+                self.crowded.wait(TIMEOUT_SECONDS)
             self.answer(self.files[name], {"ETag": f'"{name}"', "X-Repo-Commit": COMMIT})
         else:
             self.answer(b"{}", {"X-Error-Code": "EntryNotFound"}, status=404)
 
     def info(self):
-        said = {"id": NAME, "sha": COMMIT, "private": False, "tags": [], "gated": False}
-        said["siblings"] = [{"rfilename": name} for name in self.files]
+        answer = {"id": NAME, "sha": COMMIT, "private": False, "tags": [], "gated": False}
+        answer["siblings"] = [{"rfilename": name} for name in self.files]
         if self.counts is not None:
-            said["safetensors"] = {"parameters": self.counts, "total": sum(self.counts.values())}
-        return json.dumps(said).encode()
+            answer["safetensors"] = {"parameters": self.counts, "total": sum(self.counts.values())}
+        return json.dumps(answer).encode()
 
     def answer(self, body, headers, status=200):
         self.send_response(status)
@@ -73,17 +73,17 @@ class PlayedHub(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *_):
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture
-def play(tmp_path):
-    """Plays a hub with these files of the model, and gives its handler and a way to start Python with it."""
+def simulate_hub(tmp_path):
+    """Simulates a hub with these files of the model; returns its handler and a function that starts Python with it."""
     servers = []
 
     def start(files, counts=None, crowd=0):
         state = {"files": files, "counts": counts, "requests": Counter(), "crowd": crowd, "crowded": threading.Event()}
-        handler = type("Handler", (PlayedHub,), state)
+        handler = type("Handler", (SimulatedHub,), state)
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         servers.append(server)
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -113,15 +113,15 @@ def play(tmp_path):
         server.server_close()
 
 
-def test_workers_that_start_at_once_download_nothing_twice(play):
+def test_workers_that_start_at_once_download_nothing_twice(simulate_hub):
     files = {"config.json": b"{}", "tokenizer.json": b"{}", WEIGHTS: b"weights" * 1000}
-    handler, run = play(files, crowd=PROCESSES)
+    handler, run = simulate_hub(files, crowd=PROCESSES)
     script = (
         "from pytest_ocg.backends.huggingface import hub\n"
         f"print(hub.download({NAME!r}, {COMMIT!r}, allow_pickle=False, notice=lambda text: None))\n"
     )
     workers = [run(script) for _ in range(PROCESSES)]
-    answers = [worker.communicate(timeout=2 * PATIENCE_SECONDS) for worker in workers]
+    answers = [worker.communicate(timeout=2 * TIMEOUT_SECONDS) for worker in workers]
     assert [error for _, error in answers] == [""] * PROCESSES
     [folder] = {Path(output.strip()) for output, _ in answers}
     assert {name: (folder / name).read_bytes() for name in files} == files
@@ -139,9 +139,7 @@ def test_workers_that_start_at_once_download_nothing_twice(play):
         (("pytorch_model.bin", "tokenizer.json"), True),
     ],
 )
-def test_what_another_worker_is_still_downloading_is_not_taken_for_the_whole_model(
-    present, is_whole, tmp_path, monkeypatch
-):
+def test_a_download_under_way_in_another_worker_is_not_a_complete_model(present, is_whole, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     snapshot = tmp_path / f"models--{NAME.replace('/', '--')}" / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)
@@ -167,7 +165,7 @@ CHECK = (
 
 
 @pytest.mark.parametrize(
-    ("config", "counts", "said"),
+    ("config", "counts", "message"),
     [
         (
             {"vocab_size": 128256},
@@ -183,9 +181,9 @@ CHECK = (
         ),
     ],
 )
-def test_a_model_is_judged_before_its_weights_are_downloaded(config, counts, said, play):
-    handler, run = play({"config.json": json.dumps(config).encode(), WEIGHTS: b"", "a.py": b""}, counts)
-    output, error = run(CHECK).communicate(timeout=PATIENCE_SECONDS)
+def test_a_model_is_checked_before_its_weights_are_downloaded(config, counts, message, simulate_hub):
+    handler, run = simulate_hub({"config.json": json.dumps(config).encode(), WEIGHTS: b"", "a.py": b""}, counts)
+    output, error = run(CHECK).communicate(timeout=TIMEOUT_SECONDS)
     assert error == ""
-    assert all(part in output for part in said.split(" * "))
+    assert all(part in output for part in message.split(" * "))
     assert {name for command, name in handler.requests if command == "GET"} == {"config.json"}

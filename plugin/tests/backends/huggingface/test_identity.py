@@ -60,10 +60,10 @@ def test_identity_and_batch_size_need_no_torch(save_model):
     [
         ({"dtype": "float23"}, OptionError, "dtype 'float23' is not known; use auto, float32, float16, bfloat16"),
         ({"device": "tpu"}, OptionError, "device 'tpu' is not known; use auto, cpu, cuda, cuda:N or mps"),
-        ({"quantization": "4bit", "device": "mps"}, ModelError, "quantization '4bit' is not to be had on device 'mps'"),
+        ({"quantization": "4bit", "device": "mps"}, ModelError, "quantization '4bit' is not available on device 'mps'"),
     ],
 )
-def test_what_cannot_be_had_is_said_before_loading(settings, error, message, save_model, backend_of):
+def test_unavailable_settings_are_reported_before_loading(settings, error, message, save_model, backend_of):
     with pytest.raises(error, match=message):
         backend_of(save_model(), **settings).identity()
 

@@ -23,7 +23,7 @@ def test_every_end_token_counts(configured, ends, make_tokenizer):
     assert end_tokens(make_tokenizer(), CHAT, *configured) == ends
 
 
-def test_a_missing_pad_token_is_no_hindrance(save_model, backend_of, make_prompt, make_tokenizer):
+def test_a_tokenizer_without_a_pad_token_works(save_model, backend_of, make_prompt, make_tokenizer):
     prompts = [make_prompt("dog"), make_prompt("dog", "catch", "frisbee")]
     with_pad = backend_of(save_model(name="with")).generate(prompts)
     folder = save_model(name="without", tokenizer=make_tokenizer(pad_token=None))
@@ -38,10 +38,10 @@ def test_quantized_weights_are_quantized(quantization, save_model, backend_of, m
     assert (made["quantization"], made["quantized_layers"], made["dtype"]) == (quantization, 14, "float32")
 
 
-def test_quantization_that_did_not_happen_is_never_silent(save_model, backend_of, make_prompt, monkeypatch):
+def test_quantization_that_did_not_take_place_is_an_error(save_model, backend_of, make_prompt, monkeypatch):
     monkeypatch.setattr(loading, "quantization_config", lambda quantization, dtype: None)
     backend = backend_of(save_model(), quantization="4bit")
-    with pytest.raises(ModelError, match="'4bit' was asked for but reached only 0% of the weights of LlamaForCausalLM"):
+    with pytest.raises(ModelError, match="'4bit': only 0% of the weights of LlamaForCausalLM are quantized"):
         backend.generate([make_prompt("dog")])
 
 
@@ -79,7 +79,7 @@ def _change_config(folder, **changes):
         ),
     ],
 )
-def test_a_model_that_cannot_be_loaded_says_so_in_one_line(damage, message, save_model, backend_of, make_prompt):
+def test_a_model_that_cannot_be_loaded_is_an_error_of_one_line(damage, message, save_model, backend_of, make_prompt):
     folder = save_model()
     damage(folder)
     with pytest.raises(ModelError, match=message) as caught:
@@ -99,7 +99,7 @@ def test_pickled_weights_are_loaded_when_asked_for(save_model, backend_of, make_
 
 
 class _Torch:
-    """What torch says about a machine."""
+    """A fake of torch on a machine."""
 
     __version__ = "9.9"
 
@@ -112,14 +112,14 @@ class _Torch:
 @pytest.mark.parametrize(
     ("device", "found", "message"),
     [
-        (Device("cuda", "bfloat16", True), {}, "device 'cuda' is not there for torch 9.9: install a torch built"),
-        (Device("cuda:1", "float16", False), {}, "device 'cuda:1' is not there .* pass --ocg-device cpu"),
-        (Device("mps", "bfloat16", False), {}, "device 'mps' is not there .* pass --ocg-device cpu"),
-        (Device("cpu", "float32", True), {"cuda": True}, "not found in advance: pass --ocg-device cuda"),
+        (Device("cuda", "bfloat16", True), {}, "device 'cuda' is not available in torch 9.9: install a torch for"),
+        (Device("cuda:1", "float16", False), {}, "device 'cuda:1' is not available in torch .* pass --ocg-device cpu"),
+        (Device("mps", "bfloat16", False), {}, "device 'mps' is not available in torch .* pass --ocg-device cpu"),
+        (Device("cpu", "float32", True), {"cuda": True}, "not detected before: pass --ocg-device cuda"),
         (Device("cuda", "bfloat16", True), {"cuda": True, "bfloat16": False}, "pass --ocg-dtype float16"),
     ],
 )
-def test_a_device_that_torch_does_not_have_is_said_with_the_way_out(device, found, message):
+def test_a_device_that_torch_does_not_have_is_an_error_with_a_way_out(device, found, message):
     with pytest.raises(BackendError, match=message):
         check_device(device, _Torch(**found))
 
@@ -148,7 +148,7 @@ def test_a_device_that_torch_has_is_used(device, found):
         ("cpu", None, False),
     ],
 )
-def test_a_model_is_never_spread_to_slow_memory_in_silence(kind, places, is_refused):
+def test_a_model_in_slow_memory_is_an_error(kind, places, is_refused):
     model = type("Model", (), {"hf_device_map": places})()
     source = loading.Source("folder", "big")
     device = Device(kind, "bfloat16", True)

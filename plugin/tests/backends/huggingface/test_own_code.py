@@ -1,4 +1,4 @@
-"""Models that come with code of their own: never run unasked, and what is said where it cannot be run."""
+"""Models with their own code: it runs only with the option, and the error if it cannot run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_model_that_needs_no_code_or_may_run_it_is_let_through(config, trusted
     assert check_code(SOURCE, config, trust_remote_code=trusted, note="") is None
 
 
-def test_a_model_that_needs_code_says_so_with_both_ways():
+def test_a_model_that_needs_code_is_refused_with_two_ways_out():
     with pytest.raises(ModelError) as caught:
         check_code(SOURCE, OWN, trust_remote_code=False, note="")
     assert str(caught.value) == (
@@ -35,7 +35,7 @@ def test_a_model_that_needs_code_says_so_with_both_ways():
     )
 
 
-def test_what_the_registry_notes_of_such_a_model_is_said_with_it():
+def test_the_note_in_the_registry_is_in_the_error():
     spec = load_registry()["phi3-small"]
     config = {**OWN, "model_type": "phi3small"}
     with pytest.raises(ModelError, match=r"does not load on transformers 5: serve it and use --ocg-base-url\); read"):
@@ -57,7 +57,7 @@ def own_code(save_model, monkeypatch, tmp_path):
     return make
 
 
-def test_code_that_comes_with_a_model_is_not_run_unasked(own_code, backend_of, make_prompt, tmp_path):
+def test_code_of_a_model_does_not_run_without_the_option(own_code, backend_of, make_prompt, tmp_path):
     folder = own_code(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
     for attempt in (
         lambda backend: backend.check_loading(None),
@@ -75,18 +75,20 @@ def test_code_that_comes_with_a_model_is_not_run_unasked(own_code, backend_of, m
     [
         (
             "from transformers.cache_utils import NoSuchCache\n",
-            f"the code it comes with does not run on transformers {transformers.__version__} (cannot import name "
+            f"the code in its repository does not run on transformers {transformers.__version__} (cannot import name "
             "'NoSuchCache' from 'transformers.cache_utils'",
         ),
         (
             "import transformers\nclass Config(transformers.NoSuchClass): pass\n",
-            f"the code it comes with does not run on transformers {transformers.__version__} (module transformers has "
-            "no attribute NoSuchClass",
+            f"the code in its repository does not run on transformers {transformers.__version__} (module transformers "
+            "has no attribute NoSuchClass",
         ),
         ("import no_such_package\n", "no_such_package. Run `pip install no_such_package`; install what is missing, or"),
     ],
 )
-def test_code_for_another_version_names_the_way_of_a_server(code, message, own_code, backend_of, make_prompt):
+def test_code_for_another_version_is_an_error_with_a_server_as_the_way_out(
+    code, message, own_code, backend_of, make_prompt
+):
     folder = own_code(code)
     with pytest.raises(ModelError) as caught:
         backend_of(folder, trust_remote_code=True).generate([make_prompt("dog")])

@@ -30,7 +30,7 @@ def test_a_missing_package_is_named_with_the_command(missing, monkeypatch):
 
 
 @pytest.mark.parametrize("asked", ["4bit", "8bit"])
-def test_quantizing_in_place_stays_near_the_original_and_spares_the_output_layer(asked, make_model):
+def test_quantizing_in_place_stays_near_the_original_and_skips_the_output_layer(asked, make_model):
     model = make_model("Llama", initializer_range=0.05, tie_word_embeddings=False)
     tokens = torch.arange(4, 16)[None]
     with torch.inference_mode():
@@ -44,8 +44,8 @@ def test_quantizing_in_place_stays_near_the_original_and_spares_the_output_layer
 
 
 @pytest.mark.parametrize("asked", ["4bit", "8bit"])
-def test_a_model_in_full_precision_is_not_taken_for_a_quantized_one(asked, make_model):
-    with pytest.raises(ModelError, match=f"'{asked}' was asked for but reached only 0% of the weights of Llama"):
+def test_a_model_in_full_precision_does_not_count_as_quantized(asked, make_model):
+    with pytest.raises(ModelError, match=f"'{asked}': only 0% of the weights of Llama"):
         count_quantized(make_model("Llama"), asked)
 
 
@@ -55,7 +55,7 @@ def test_experts_are_quantized_too(make_model):
     with torch.inference_mode():
         exact = model(tokens).logits
         quantize_linears(model, "4bit", torch.float32)
-        with pytest.raises(ModelError, match=r"'4bit' was asked for but reached only \d+% of the weights of Mixtral"):
+        with pytest.raises(ModelError, match=r"'4bit': only \d+% of the weights of Mixtral"):
             count_quantized(model, "4bit")
         quantize_experts(model)
         rough = model(tokens).logits

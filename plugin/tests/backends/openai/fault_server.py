@@ -1,4 +1,4 @@
-"""A server on loopback that speaks chat completions and, where it is told to, fails in every way that servers do."""
+"""A server on loopback for chat completions that can fail in every way that servers do."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_ocg.backends.base import GenerationSettings
-from pytest_ocg.backends.openai.backend import OpenAIBackend, Patience
+from pytest_ocg.backends.openai.backend import OpenAIBackend, RetryLimits
 from pytest_ocg.backends.openai.client import Clock
 from pytest_ocg.inputs.models import ModelSpec
 from pytest_ocg.inputs.prompts import Message, Prompt
 
 KEY = "sk-secret-5dfb"
-QUICK = Patience(first_pause_seconds=0.01, longest_pause_seconds=0.02)
+QUICK = RetryLimits(first_pause_seconds=0.01, longest_pause_seconds=0.02)
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 SYSTEM = Message("system", "You are a helpful assistant. Please generate only an answer.")
 PROMPTS = tuple(
@@ -34,7 +34,7 @@ PROMPTS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it arrived: `number` counts from 0, `times` from 1 how often these messages have been asked."""
+    """A request: `number` counts requests from 0, `times` counts from 1 how often these messages were sent."""
 
     number: int
     times: int
@@ -47,7 +47,7 @@ class Request:
 
     @property
     def words(self) -> str:
-        """What stands between `Concepts:` and the end of that line: the words in the order asked for."""
+        """The text between `Concepts:` and the end of that line: the words in the order asked for."""
         return self.body["messages"][-1]["content"].rpartition("Concepts: ")[2].partition("\n")[0]
 
 
@@ -90,7 +90,7 @@ def refusal(status: int, message: str, *, headers: Mapping[str, str] = MappingPr
 
 
 def failing_at(word: str, *answers: Answer | None) -> Callable[[Request], Answer]:
-    """In order to all prompts, but to the one with the word these answers, one a time and the last for good."""
+    """Replies in order, but to the prompt with the word these answers one after the other; the last one repeats."""
 
     def answer(request: Request) -> Answer:
         failure = answers[min(request.times, len(answers)) - 1] if word in request.words else None
@@ -105,11 +105,11 @@ SILENCE = Answer(kind="silence")
 
 class _Sockets(ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
-        """Keep quiet about clients that hang up, as they are made to."""
+        """Print nothing about clients that close the connection."""
 
 
 class FaultServer:
-    """Answers each request as `answer` says, and keeps what was asked in `requests`."""
+    """Answers each request by calling `answer`, and keeps all requests in `requests`."""
 
     def __init__(self, answer: Callable[[Request], Answer] = in_order) -> None:
         self.answer = answer
@@ -174,13 +174,13 @@ class FaultServer:
                     self.close_connection = True
 
             def log_message(self, *_: object) -> None:
-                """Keep standard error for the tests."""
+                """Print nothing to standard error."""
 
         return Handler
 
 
 class PlayedClock(Clock):
-    """A clock that stands still until so many wait `together`, then goes on to when the first of them is to wake."""
+    """A clock that does not move until so many tasks sleep `together`; then it moves to the first wake-up time."""
 
     def __init__(self, *, together: int = 1) -> None:
         self.seconds = 0.0
@@ -208,7 +208,7 @@ class PlayedClock(Clock):
         return limit
 
     def run_out(self) -> None:
-        """Let the last request that went out have taken too long; for the thread of a server."""
+        """Let the last request run into its time limit; called in the thread of a server."""
         loop, limit = self._limits[-1]
         loop.call_soon_threadsafe(lambda: limit.reschedule(loop.time()))
 
@@ -235,7 +235,7 @@ class Hosted:
         self,
         server: FaultServer,
         *,
-        patience: Patience = QUICK,
+        limits: RetryLimits = QUICK,
         notice: Callable[[str], None] = lambda text: None,
         concurrency: int = 4,
         clock: Clock | None = None,
@@ -243,5 +243,5 @@ class Hosted:
     ) -> OpenAIBackend:
         asked = ModelSpec("hosted", "openai", "served", base_url=server.url, **spec)
         settings = GenerationSettings(concurrency=concurrency, max_new_tokens=64, seed=3)
-        self._backends.append(OpenAIBackend(asked, settings, notice, patience, clock))
+        self._backends.append(OpenAIBackend(asked, settings, notice, limits, clock))
         return self._backends[-1]

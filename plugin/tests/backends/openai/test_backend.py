@@ -1,4 +1,4 @@
-"""Hosted models: many requests in flight, replies in order, and what a server refuses found out once."""
+"""Hosted models: many requests at the same time, replies in order, and each refusal of a server happens once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_replies_come_in_the_order_of_their_prompts_with_their_tokens(hosted):
     assert backend.generate([]) == []
 
 
-def test_the_backend_is_had_by_its_name(hosted):
+def test_the_backend_opens_by_its_name(hosted):
     spec = ModelSpec("hosted", "openai", "served", base_url=hosted.serve().url)
     backend = open_backend(spec, GenerationSettings(), lambda text: None)
     assert backend.generate(PROMPTS[:1])[0].text == "The dog, the catch, the one."
@@ -35,12 +35,12 @@ def test_the_backend_is_had_by_its_name(hosted):
     with pytest.raises(BackendError, match="'hosted' was asked to generate after it was closed"):
         backend.generate(PROMPTS)
     with pytest.raises(
-        ModelError, match=r"'m' is reached by the backend 'tgi', .* known are huggingface, openai, replay"
+        ModelError, match=r"'m' needs the backend 'tgi', .* the backends are huggingface, openai, replay"
     ):
         open_backend(ModelSpec("m", "tgi", "served"), GenerationSettings(), lambda text: None)
 
 
-def test_no_more_requests_are_in_flight_than_asked_for_and_the_first_goes_alone(hosted):
+def test_concurrency_is_limited_and_the_first_request_is_sent_alone(hosted):
     lock, flying, seen = threading.Lock(), [0], []
     full = threading.Barrier(3)
 
@@ -78,7 +78,7 @@ def o1_mini(request):
     return in_order(request)
 
 
-def test_what_a_reasoning_model_refuses_is_found_out_once_adapted_to_and_recorded(hosted):
+def test_what_a_reasoning_model_refuses_is_left_out_after_one_request_each_and_reported(hosted):
     server, notices = hosted.serve(o1_mini), []
     backend = hosted.backend_of(server, notice=notices.append)
     assert [generation.error for generation in backend.generate(PROMPTS)] == [None] * 12
@@ -88,9 +88,9 @@ def test_what_a_reasoning_model_refuses_is_found_out_once_adapted_to_and_recorde
     [turn] = last.body["messages"]
     assert turn["content"].startswith("You are a helpful assistant. Please generate only an answer.\n\nConcepts: dog")
     assert notices == [
-        "hosted: the server wants the cap as max_completion_tokens",
-        "hosted: the server takes no system role: the system text stands in front of the first user turn",
-        "hosted: the server refuses temperature 0: it decodes as it does by default, not greedily",
+        "hosted: the server needs the parameter max_completion_tokens instead of max_tokens",
+        "hosted: the server does not accept a system role: the system text is put in front of the first user turn",
+        "hosted: the server does not accept temperature 0: it decodes with its default, not greedily",
     ]
     made = backend.provenance()
     assert made["effective_decoding"] == {"temperature": None, "seed": 3, "max_completion_tokens": 64}
@@ -99,14 +99,14 @@ def test_what_a_reasoning_model_refuses_is_found_out_once_adapted_to_and_recorde
     assert len(server.requests) == 3 + 24
 
 
-def test_a_refusal_in_mid_window_is_adapted_to_by_all_that_are_in_flight(hosted):
+def test_after_a_refusal_in_mid_batch_all_requests_under_way_adapt(hosted):
     server, notices = hosted.serve(lambda request: o1_mini(request) if request.number else in_order(request)), []
     made = hosted.backend_of(server, notice=notices.append).generate(PROMPTS)
     assert [generation.error for generation in made] == [None] * 12
     assert len(notices) == 3
 
 
-def test_provenance_says_who_answered_and_identity_needs_no_network(hosted):
+def test_provenance_has_the_reported_model_and_identity_needs_no_network(hosted):
     backend = hosted.backend_of(hosted.serve(), reasoning=("<t>", "</t>"), revision="abc")
     identity = backend.identity()
     assert identity == {
@@ -129,18 +129,18 @@ def test_provenance_says_who_answered_and_identity_needs_no_network(hosted):
     assert KEY not in str(made)
 
 
-def test_a_key_that_cannot_be_right_is_said_before_anything_is_asked(hosted, monkeypatch):
+def test_an_invalid_key_is_reported_before_any_request(hosted, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\n")
     server = hosted.serve()
     backend = hosted.backend_of(server)
-    for asked in (backend.identity, lambda: backend.generate(PROMPTS)):
-        with pytest.raises(ModelError, match="OPENAI_API_KEY has white space or a line break in it") as refused:
-            asked()
+    for call in (backend.identity, lambda: backend.generate(PROMPTS)):
+        with pytest.raises(ModelError, match="OPENAI_API_KEY contains white space, a line break") as refused:
+            call()
         assert KEY not in str(refused.value)
     assert server.requests == []
 
 
-def test_a_batch_is_eight_windows_unless_asked_otherwise():
+def test_a_batch_is_eight_times_the_concurrency_by_default():
     spec = ModelSpec("hosted", "openai", "served")
     assert OpenAIBackend(spec, GenerationSettings()).preferred_batch_size() == 128
     assert OpenAIBackend(spec, GenerationSettings(concurrency=3)).preferred_batch_size() == 24

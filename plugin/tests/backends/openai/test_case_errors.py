@@ -1,4 +1,4 @@
-"""Replies of hosted models that are none: an error of that case by its kind, never a miss, never asked for twice."""
+"""Answers of hosted models without a reply: an error of that case, never a miss, never asked for twice."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CASE_ERRORS = {
 
 
 @pytest.mark.parametrize(("answer", "kind", "detail"), CASE_ERRORS.values(), ids=CASE_ERRORS)
-def test_a_reply_that_is_none_is_an_error_of_its_kind_and_asked_for_once(hosted, answer, kind, detail):
+def test_an_answer_without_a_reply_is_an_error_of_its_kind_and_asked_for_once(hosted, answer, kind, detail):
     server = hosted.serve(failing_at("four", answer))
     made = hosted.backend_of(server).generate(PROMPTS)
     assert [generation.error for generation in made] == [None] * 3 + [kind] + [None] * 8

@@ -1,4 +1,4 @@
-"""What servers say when they do not take a part of a request, in their own words, and what is left of it."""
+"""Messages of servers that do not accept a part of a request, and the request that follows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ocg.backends.base import GenerationSettings
 from pytest_ocg.backends.openai.answers import failure_of
-from pytest_ocg.backends.openai.dialect import Dialect, adapted
+from pytest_ocg.backends.openai.dialect import Dialect, adapt_dialect
 from pytest_ocg.inputs.prompts import Message
 
 SETTINGS = GenerationSettings(max_new_tokens=64, seed=3)
@@ -16,18 +16,18 @@ MESSAGES = (Message("system", "Be brief."), Message("user", "Write."))
 UNSUPPORTED = {"code": "unsupported_parameter", "type": "invalid_request_error"}
 
 
-def failure(said, status=400):
-    return failure_of(status, json.dumps(said), {})
+def failure(content, status=400):
+    return failure_of(status, json.dumps(content), {})
 
 
 @pytest.mark.parametrize(
-    ("said", "changed"),
+    ("content", "changed"),
     [
         (
             {"error": {"message": "Use 'max_completion_tokens' instead.", "param": "max_tokens", **UNSUPPORTED}},
             Dialect(cap="max_completion_tokens"),
         ),
-        ({"error": {"message": "no", "param": "temperature", **UNSUPPORTED}}, Dialect(left_out=("temperature",))),
+        ({"error": {"message": "no", "param": "temperature", **UNSUPPORTED}}, Dialect(omitted=("temperature",))),
         (
             {"error": {"message": "Unsupported value: 'messages[0].role' does not support 'system' with this model."}},
             Dialect(folds_system=True),
@@ -44,24 +44,24 @@ def failure(said, status=400):
         ),
         (
             [{"error": {"message": 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'}}],
-            Dialect(left_out=("seed",)),
+            Dialect(omitted=("seed",)),
         ),
-        ({"detail": "Unexpected fields in the request: {'seed'}"}, Dialect(left_out=("seed",))),
+        ({"detail": "Unexpected fields in the request: {'seed'}"}, Dialect(omitted=("seed",))),
         (
             {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs"}]},
-            Dialect(left_out=("seed",)),
+            Dialect(omitted=("seed",)),
         ),
     ],
 )
-def test_a_refused_part_is_worded_anew(said, changed):
-    found = adapted(Dialect(), failure(said))
+def test_a_refused_part_is_changed(content, changed):
+    found = adapt_dialect(Dialect(), failure(content))
     assert found is not None
     assert found.dialect == changed
-    assert adapted(changed, failure(said)) is None
+    assert adapt_dialect(changed, failure(content)) is None
 
 
 @pytest.mark.parametrize(
-    "said",
+    "content",
     [
         {
             "error": {
@@ -77,20 +77,20 @@ def test_a_refused_part_is_worded_anew(said, changed):
         {},
     ],
 )
-def test_what_is_no_refusal_of_a_parameter_changes_nothing(said):
-    assert adapted(Dialect(), failure(said)) is None
+def test_other_failures_change_nothing(content):
+    assert adapt_dialect(Dialect(), failure(content)) is None
 
 
-def test_the_cap_itself_is_never_left_out():
-    said = {"error": {"message": "Unsupported parameter: 'max_completion_tokens'", "param": "max_completion_tokens"}}
-    assert adapted(Dialect(cap="max_completion_tokens"), failure(said)) is None
+def test_the_cap_is_never_omitted():
+    content = {"error": {"message": "Unsupported parameter: 'max_completion_tokens'", "param": "max_completion_tokens"}}
+    assert adapt_dialect(Dialect(cap="max_completion_tokens"), failure(content)) is None
 
 
-def test_what_is_sent_and_recorded_follows_from_the_dialect():
+def test_sent_and_effective_parameters_follow_the_dialect():
     plain = Dialect()
-    assert plain.parameters(SETTINGS) == plain.recorded(SETTINGS) == {"temperature": 0, "seed": 3, "max_tokens": 64}
-    assert [turn["role"] for turn in plain.turns(MESSAGES)] == ["system", "user"]
+    assert plain.parameters(SETTINGS) == plain.effective(SETTINGS) == {"temperature": 0, "seed": 3, "max_tokens": 64}
+    assert [turn["role"] for turn in plain.sent_messages(MESSAGES)] == ["system", "user"]
     reduced = Dialect("max_completion_tokens", ("temperature",), folds_system=True)
     assert reduced.parameters(SETTINGS) == {"seed": 3, "max_completion_tokens": 64}
-    assert reduced.recorded(SETTINGS) == {"temperature": None, "seed": 3, "max_completion_tokens": 64}
-    assert reduced.turns(MESSAGES) == [{"role": "user", "content": "Be brief.\n\nWrite."}]
+    assert reduced.effective(SETTINGS) == {"temperature": None, "seed": 3, "max_completion_tokens": 64}
+    assert reduced.sent_messages(MESSAGES) == [{"role": "user", "content": "Be brief.\n\nWrite."}]

@@ -1,4 +1,4 @@
-"""Failed requests: what the server says in its own shape, how long it wants to be left alone, and what is done."""
+"""Failed requests: the message in any shape, the time to wait, and how each failure is handled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from email.utils import formatdate
 import pytest
 
 from pytest_ocg.backends.openai.answers import Failure, Remedy, failure_of
-from pytest_ocg.backends.openai.backend import PATIENCE, Pace, Patience
+from pytest_ocg.backends.openai.backend import RETRY_LIMITS, Pace, RetryLimits
 from pytest_ocg.backends.openai.client import Clock
 
 
@@ -28,7 +28,7 @@ from pytest_ocg.backends.openai.client import Clock
         (500, {"error": {"message": "a\nb\x1b[31m" + "c" * 999}}, "HTTP 500: a b [31m" + "c" * 292),
     ],
 )
-def test_what_a_server_says_is_shown_on_one_line_whatever_its_shape(status, body, shown):
+def test_a_message_of_any_shape_is_shown_on_one_line(status, body, shown):
     assert str(failure_of(status, json.dumps(body), {})) == shown
 
 
@@ -51,11 +51,11 @@ def test_a_page_of_a_proxy_is_not_shown():
         ({"retry-after": "Mon, 30 Nov 2020 10:00:00 GMT"}, 0.0),
     ],
 )
-def test_how_long_to_wait_is_read_in_seconds_or_as_a_date(headers, seconds):
+def test_the_time_to_wait_is_read_in_seconds_or_as_a_date(headers, seconds):
     assert failure_of(429, "", headers).wait_seconds == seconds
 
 
-def test_a_date_to_come_is_waited_for():
+def test_a_date_in_the_future_is_a_time_to_wait():
     asked = failure_of(429, "", {"retry-after": formatdate(time.time() + 1000, usegmt=True)}).wait_seconds
     assert asked is not None
     assert 900 < asked <= 1000
@@ -76,28 +76,28 @@ def test_a_date_to_come_is_waited_for():
         (Failure("", 403), Remedy.STOP),
         (Failure("", 404), Remedy.STOP),
         (Failure("", 400, ("model_not_found",)), Remedy.STOP),
-        (Failure("", 400), Remedy.LEAVE),
-        (Failure("", 413), Remedy.LEAVE),
-        (Failure("", 200), Remedy.LEAVE),
-        (Failure("", 400, ("content_filter",)), Remedy.LEAVE),
-        (Failure("", 403, ("content_policy_violation",)), Remedy.LEAVE),
+        (Failure("", 400), Remedy.SKIP),
+        (Failure("", 413), Remedy.SKIP),
+        (Failure("", 200), Remedy.SKIP),
+        (Failure("", 400, ("content_filter",)), Remedy.SKIP),
+        (Failure("", 403, ("content_policy_violation",)), Remedy.SKIP),
     ],
     ids=str,
 )
-def test_what_is_done_about_a_failure(failure, remedy):
+def test_how_a_failure_is_handled(failure, remedy):
     assert failure.remedy is remedy
 
 
-def test_the_filter_of_azure_is_known_by_its_inner_code():
+def test_the_filter_of_azure_is_recognised_by_its_inner_code():
     error = {"code": "400", "message": "No.", "innererror": {"code": "ResponsibleAIPolicyViolation"}}
     assert failure_of(400, json.dumps({"error": error}), {}).error_kind == "filtered"
 
 
 def test_pauses_double_up_to_a_limit_and_are_the_same_for_the_same_seed():
-    patience = Patience(first_pause_seconds=1, longest_pause_seconds=8)
-    pauses = [Pace(patience, 3, Clock()).pause_seconds(attempts) for attempts in (1, 2, 3, 4, 5, 5000)]
+    limits = RetryLimits(first_pause_seconds=1, longest_pause_seconds=8)
+    pauses = [Pace(limits, 3, Clock()).pause_seconds(attempts) for attempts in (1, 2, 3, 4, 5, 5000)]
     for pause, longest in zip(pauses, (1, 2, 4, 8, 8, 8), strict=True):
         assert longest / 2 <= pause <= longest
-    one, other, third = (Pace(PATIENCE, seed, Clock()) for seed in (3, 3, 4))
+    one, other, third = (Pace(RETRY_LIMITS, seed, Clock()) for seed in (3, 3, 4))
     drawn = [[pace.pause_seconds(attempts) for attempts in range(1, 9)] for pace in (one, other, third)]
     assert drawn[0] == drawn[1] != drawn[2]

@@ -1,4 +1,4 @@
-"""What a server's answer is taken for: reasoning apart or inline is not scored, and tokens are the server's count."""
+"""Replies in a server's answer: reasoning is never scored, and tokens are the server's count."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pytest_ocg.backends.openai.answers import Failure, Reply, reply_of
         ("lone \ud800 surrogate \x00", {}, "lone \ud800 surrogate \x00"),
     ],
 )
-def test_inline_reasoning_is_no_part_of_the_reply(content, tags, text):
+def test_inline_reasoning_is_not_part_of_the_reply(content, tags, text):
     marco = {"reasoning": ("<Thought>", "</Thought>"), "answer": ("<Output>", "</Output>")}
     reply = reply_of(completion(content).body, **(marco if tags else {}))
     assert isinstance(reply, Reply)
@@ -40,7 +40,7 @@ def test_inline_reasoning_is_no_part_of_the_reply(content, tags, text):
         ("", "stop", None, ErrorKind.EMPTY),
     ],
 )
-def test_reasoning_kept_apart_is_not_scored_but_known(name, content, finish_reason, text, error):
+def test_reasoning_in_its_own_field_is_not_scored(name, content, finish_reason, text, error):
     reply = reply_of(completion(content, finish_reason, **{name: "A cat? A dog."}).body)
     assert isinstance(reply, Reply)
     assert (reply.generation.text, reply.generation.error) == (text, error)
@@ -59,14 +59,14 @@ def test_reasoning_kept_apart_is_not_scored_but_known(name, content, finish_reas
         ({"usage": {"prompt_tokens": 3, "completion_tokens": 0}}, (3, 0)),
     ],
 )
-def test_tokens_that_the_server_does_not_count_are_not_known(more, tokens):
+def test_tokens_that_the_server_does_not_count_are_unknown(more, tokens):
     choice = {"finish_reason": "stop", "message": {"content": "A dog."}}
     reply = reply_of(envelope([choice], **more).body)
     assert isinstance(reply, Reply)
     assert (reply.generation.prompt_tokens, reply.generation.completion_tokens) == tokens
 
 
-def test_what_the_server_reports_of_itself_is_taken_where_it_is_a_name():
+def test_model_and_fingerprint_are_read_if_they_are_names():
     choice = {"finish_reason": "stop", "message": {"content": "A dog."}}
     reply = reply_of(envelope([choice], model=7, system_fingerprint=None).body)
     assert isinstance(reply, Reply)
@@ -75,7 +75,7 @@ def test_what_the_server_reports_of_itself_is_taken_where_it_is_a_name():
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", "7", "[" * 100_000, json.dumps({"choices": [{"message": "A dog."}]})])
-def test_what_is_no_completion_is_a_failed_request_to_be_made_again(body):
+def test_an_invalid_completion_is_a_failed_request_that_is_retried(body):
     failure = reply_of(body)
     assert isinstance(failure, Failure)
     assert (failure.status, failure.codes, failure.remedy) == (200, ("malformed",), "retry")

@@ -1,4 +1,4 @@
-"""Hosted models that fail for a while: asked again within bounds, all waiting where one is told to."""
+"""Hosted models that fail for a while: asked again within limits, and if one request has to wait, all wait."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plugin.tests.backends.openai.fault_server import (
     refusal,
 )
 from pytest_ocg.backends.base import ErrorKind
-from pytest_ocg.backends.openai.backend import Patience
+from pytest_ocg.backends.openai.backend import RetryLimits
 from pytest_ocg.backends.openai.client import Clock
 
 
@@ -44,7 +44,7 @@ from pytest_ocg.backends.openai.client import Clock
     ],
     ids=str,
 )
-def test_what_passes_is_asked_again_and_nothing_is_lost(hosted, failure):
+def test_temporary_failures_are_retried_and_no_reply_is_lost(hosted, failure):
     server = hosted.serve(failing_at("four", failure, failure, None))
     made = hosted.backend_of(server).generate(PROMPTS)
     assert [generation.error for generation in made] == [None] * 12
@@ -64,7 +64,7 @@ def test_what_passes_is_asked_again_and_nothing_is_lost(hosted, failure):
         (Answer(body='{"choices'), ErrorKind.BACKEND, "HTTP 200 malformed: the answer is cut off or not JSON"),
     ],
 )
-def test_retries_are_bounded_and_not_multiplied_and_then_it_is_an_error_of_that_case(hosted, failure, kind, detail):
+def test_retries_are_limited_and_then_the_case_is_an_error(hosted, failure, kind, detail):
     server = hosted.serve(failing_at("four", failure))
     made = hosted.backend_of(server).generate(PROMPTS)
     assert [generation.error for generation in made] == [None] * 3 + [kind] + [None] * 8
@@ -72,7 +72,7 @@ def test_retries_are_bounded_and_not_multiplied_and_then_it_is_an_error_of_that_
     assert sum("four" in request.words for request in server.requests) == QUICK.attempts
 
 
-def test_a_server_that_accepts_and_never_answers_costs_its_deadlines_and_is_a_timeout(hosted):
+def test_a_server_that_never_answers_is_a_timeout(hosted):
     clock = PlayedClock()
 
     def answer(request):
@@ -81,9 +81,9 @@ def test_a_server_that_accepts_and_never_answers_costs_its_deadlines_and_is_a_ti
         clock.run_out()
         return SILENCE
 
-    patience = Patience(attempt_seconds=4, total_seconds=40, attempts=2)
+    limits = RetryLimits(attempt_seconds=4, total_seconds=40, attempts=2)
     server = hosted.serve(answer)
-    made = hosted.backend_of(server, patience=patience, clock=clock, concurrency=1).generate(PROMPTS)
+    made = hosted.backend_of(server, limits=limits, clock=clock, concurrency=1).generate(PROMPTS)
     assert [place for place, generation in enumerate(made) if generation.error] == [3]
     assert made[3].error is ErrorKind.TIMEOUT
     assert made[3].detail == f"no answer from {server.url} within 4 seconds (asked 2 times)"
@@ -94,21 +94,21 @@ def test_a_server_that_accepts_and_never_answers_costs_its_deadlines_and_is_a_ti
     ("headers", "asked", "waited"),
     [({}, range(6, 20), (3.0, 3.4)), ({"Retry-After": "2"}, [2], (4.0, 4.0)), ({"Retry-After": "1"}, [3], (3.0, 3.0))],
 )
-def test_being_told_to_wait_again_and_again_ends_at_the_deadline(hosted, headers, asked, waited):
+def test_repeated_requests_to_wait_end_at_the_deadline(hosted, headers, asked, waited):
     clock = PlayedClock()
-    patience = Patience(total_seconds=3, attempts=2, first_pause_seconds=0.2, longest_pause_seconds=0.4)
+    limits = RetryLimits(total_seconds=3, attempts=2, first_pause_seconds=0.2, longest_pause_seconds=0.4)
     refused = refusal(429, "Rate limit reached", code="rate_limit_exceeded", headers=headers)
     server = hosted.serve(failing_at("four", refused))
-    made = hosted.backend_of(server, patience=patience, clock=clock, concurrency=1).generate(PROMPTS)
+    made = hosted.backend_of(server, limits=limits, clock=clock, concurrency=1).generate(PROMPTS)
     assert [place for place, generation in enumerate(made) if generation.error] == [3]
     assert made[3].error is ErrorKind.TIMEOUT
     times = sum("four" in request.words for request in server.requests)
     assert made[3].detail == f"HTTP 429 rate_limit_exceeded: Rate limit reached (asked {times} times)"
     assert times in asked
-    assert waited[0] <= clock.seconds <= waited[1]  # those after it wait as long as the server said
+    assert waited[0] <= clock.seconds <= waited[1]  # later requests wait as long as the server asks
 
 
-def test_told_to_wait_all_requests_wait_together(hosted):
+def test_if_one_request_has_to_wait_all_wait(hosted):
     clock = PlayedClock(together=4)
     together = threading.Barrier(4)
     moments = []

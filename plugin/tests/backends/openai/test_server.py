@@ -1,4 +1,4 @@
-"""Where a hosted model is asked, and with what key: checked before anything is sent, and no secret is shown."""
+"""The server and the key of a hosted model: checked before anything is sent, and no secret is shown."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def test_gemini_has_its_own_endpoint_and_key():
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://a/v1", "http://", "http://a:b/v1", "http://a b/v1", "v1"])
-def test_a_base_url_that_is_none_is_shown(url):
+def test_an_invalid_base_url_is_shown(url):
     with pytest.raises(ModelError) as refused:
         server_of(spec(url), {})
-    assert str(refused.value) == f"the base URL of 'hosted' is {url!r}; give it as http://HOST:PORT/v1"
+    assert str(refused.value) == f"the base URL of 'hosted' is not valid: {url!r}; use the form http://HOST:PORT/v1"
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_a_base_url_that_may_hold_a_secret_is_refused_and_not_shown(url):
     with pytest.raises(ModelError) as refused:
         server_of(spec(url, "MY_KEY"), {})
     assert str(refused.value) == (
-        "the base URL of 'hosted' carries credentials or a query; give it as http://HOST:PORT/v1 and put the key into "
-        "the environment variable MY_KEY"
+        "the base URL of 'hosted' contains credentials, a query or a fragment; use the form http://HOST:PORT/v1 and "
+        "set the environment variable MY_KEY to the key"
     )
 
 
@@ -60,7 +60,7 @@ def test_the_key_comes_from_the_environment():
     assert read_key(server_of(spec("http://a", "MY_KEY"), {}), {"OPENAI_API_KEY": "no", "MY_KEY": KEY}) == KEY
 
 
-def test_a_server_of_ones_own_needs_no_key_but_is_given_one_that_is_set():
+def test_a_local_server_needs_no_key_but_gets_one_that_is_set():
     assert read_key(server_of(spec("http://127.0.0.1:8000/v1"), {}), {}) == NO_KEY
     assert read_key(server_of(spec("http://127.0.0.1:8000/v1"), {}), {"OPENAI_API_KEY": KEY}) == KEY
 
@@ -68,22 +68,25 @@ def test_a_server_of_ones_own_needs_no_key_but_is_given_one_that_is_set():
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        (None, "https://api.openai.com/v1 wants a key and OPENAI_API_KEY is not set: put the key into this variable"),
-        ("", "the key in OPENAI_API_KEY is blank: put the key for https://api.openai.com/v1 into it, or unset it"),
+        (None, "https://api.openai.com/v1 needs a key and OPENAI_API_KEY is not set: set this variable to the key"),
+        ("", "the key in OPENAI_API_KEY is blank: set it to the key for https://api.openai.com/v1, or unset it"),
         (" \n", "the key in OPENAI_API_KEY is blank"),
-        (f"{KEY}\n", "the key in OPENAI_API_KEY has white space or a line break in it, or a character that no key has"),
-        (f" {KEY}", "set it again without, as in export OPENAI_API_KEY=\"$(tr -d '[:space:]' < FILE)\""),
-        (f"{KEY}\r", "has white space or a line break in it"),
-        (f"{KEY}\N{EN DASH}", "a character that no key has"),
+        (
+            f"{KEY}\n",
+            "the key in OPENAI_API_KEY contains white space, a line break or another character that is not allowed",
+        ),
+        (f" {KEY}", "set it again without, for example with export OPENAI_API_KEY=\"$(tr -d '[:space:]' < FILE)\""),
+        (f"{KEY}\r", "contains white space, a line break or another character"),
+        (f"{KEY}\N{EN DASH}", "another character that is not allowed in a key"),
     ],
 )
-def test_a_key_that_cannot_be_right_is_named_by_its_variable_and_never_shown(key, message):
+def test_an_invalid_key_is_named_by_its_variable_and_never_shown(key, message):
     with pytest.raises(ModelError) as refused:
         read_key(server_of(spec(), {}), {} if key is None else {"OPENAI_API_KEY": key})
     assert message in str(refused.value)
     assert KEY not in str(refused.value)
 
 
-def test_a_key_that_a_server_repeats_is_taken_out_of_what_it_says():
+def test_a_key_that_a_server_repeats_is_removed():
     assert without_key(f"Incorrect API key: {KEY}.", KEY) == "Incorrect API key: [key]."
     assert without_key("a no-key reply", NO_KEY) == "a no-key reply"

@@ -1,4 +1,4 @@
-"""Hosted models that cannot go on: one message, and nothing that was generated is lost."""
+"""Hosted models that cannot continue: one message, and no reply is lost."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from plugin.tests.backends.openai.fault_server import (
     refusal,
 )
 from pytest_ocg.backends.base import GenerationStopped
-from pytest_ocg.backends.openai.backend import Patience
+from pytest_ocg.backends.openai.backend import RetryLimits
 
 STOPS = {
     "no credit": (
         refusal(429, "You exceeded your current quota", code="insufficient_quota", type="insufficient_quota"),
-        "hosted: the account of the key in OPENAI_API_KEY has no credit left: top it up or use another; what was "
-        "generated is kept, and the next run goes on from there (HTTP 429 insufficient_quota: You exceeded",
+        "hosted: the account of the key in OPENAI_API_KEY has no credit left: top it up or use another; the "
+        "replies so far are kept, and the next run continues from there (HTTP 429 insufficient_quota: You exceeded",
     ),
     "no credit by status": (refusal(402, "Insufficient Balance"), "has no credit left"),
     "a wrong key": (
         refusal(401, f"Incorrect API key provided: {KEY}.", code="invalid_api_key"),
-        "refuses the key in OPENAI_API_KEY: put a key into it that may use 'served' (HTTP 401 invalid_api_key: "
+        "refuses the key in OPENAI_API_KEY: set it to a key that may use 'served' (HTTP 401 invalid_api_key: "
         "Incorrect API key provided: [key].)",
     ),
-    "no access": (refusal(403, "Project has no access"), "put a key into it that may use 'served' (HTTP 403"),
+    "no access": (refusal(403, "Project has no access"), "set it to a key that may use 'served' (HTTP 403"),
     "no model": (
         refusal(404, "The model `served` does not exist", code="model_not_found"),
-        "name one it serves as openai:NAME, and see that --ocg-base-url ends as the server wants it, mostly in /v1",
+        "has no model 'served': pass openai:NAME with a model that it serves, and check that --ocg-base-url ends as",
     ),
     "a long wait": (
         refusal(429, "Limit reached for requests per day", headers={"Retry-After": "28800"}),
-        "asks to be left alone for 28,800 seconds: run again then; what was generated is kept",
+        "asks to wait 28,800 seconds: run again after that; the replies so far are kept",
     ),
 }
 
 
 @pytest.mark.parametrize(("failure", "message"), STOPS.values(), ids=STOPS)
-def test_what_all_requests_would_share_stops_the_run_with_one_message_after_one_request(hosted, failure, message):
+def test_a_failure_of_all_requests_stops_the_run_with_one_message_after_one_request(hosted, failure, message):
     server = hosted.serve(lambda request: failure)
     backend = hosted.backend_of(server)
     with pytest.raises(GenerationStopped) as stopped:
@@ -64,7 +64,7 @@ def test_what_all_requests_would_share_stops_the_run_with_one_message_after_one_
 def test_a_first_request_that_is_refused_stops_the_run(hosted):
     server = hosted.serve(lambda request: Answer(400, "{\"detail\": \"Server is pinned to 'a'; requested 'served'.\"}"))
     message = (
-        f"hosted: {server.url} refuses what is asked: see that it serves 'served' and takes such requests "
+        f"hosted: {server.url} refuses the request: check that it serves 'served' and accepts such requests "
         "(HTTP 400: Server is pinned to 'a'; requested 'served'.)"
     )
     with pytest.raises(GenerationStopped) as stopped:
@@ -72,7 +72,7 @@ def test_a_first_request_that_is_refused_stops_the_run(hosted):
     assert str(stopped.value) == message
 
 
-def test_no_credit_in_the_middle_keeps_all_that_came_and_what_is_in_flight(hosted):
+def test_no_credit_in_the_middle_keeps_all_replies_and_completes_requests_under_way(hosted):
     out_of_credit = threading.Event()
 
     def answer(request):
@@ -91,28 +91,28 @@ def test_no_credit_in_the_middle_keeps_all_that_came_and_what_is_in_flight(hoste
     assert {generation.error for generation in stopped.value.made.values()} == {None}
 
 
-def test_a_server_that_answers_nobody_any_more_stops_the_run(hosted):
+def test_a_server_that_stops_answering_stops_the_run(hosted):
     server = hosted.serve(lambda request: RESET if request.number else in_order(request))
-    patience = Patience(attempts=2, first_pause_seconds=0.01, failures_in_a_row=5)
-    with pytest.raises(GenerationStopped, match=r"5 requests in a row to http://\S+ brought no reply: run again when"):
-        hosted.backend_of(server, patience=patience).generate(PROMPTS)
+    limits = RetryLimits(attempts=2, first_pause_seconds=0.01, failures_in_a_row=5)
+    with pytest.raises(GenerationStopped, match=r"5 requests in a row to http://\S+ got no reply: run again when"):
+        hosted.backend_of(server, limits=limits).generate(PROMPTS)
     assert len(server.requests) < 2 * 12
 
 
-def test_a_server_that_is_not_there_is_said(hosted):
+def test_a_server_that_does_not_exist_is_reported(hosted):
     with FaultServer() as server:
         pass
-    patience = Patience(attempts=2, first_pause_seconds=0.01, failures_in_a_row=3)
+    limits = RetryLimits(attempts=2, first_pause_seconds=0.01, failures_in_a_row=3)
     with pytest.raises(GenerationStopped, match=r"the connection to http://127.0.0.1:\d+/v1 failed: ConnectError"):
-        hosted.backend_of(server, patience=patience).generate(PROMPTS)
+        hosted.backend_of(server, limits=limits).generate(PROMPTS)
 
 
-def test_an_interruption_keeps_what_came(hosted):
+def test_an_interruption_keeps_the_replies_so_far(hosted):
     def answer(request):
         if request.number == 6:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         return in_order(request) if request.number < 6 else SILENCE
 
-    with pytest.raises(GenerationStopped, match="hosted: interrupted; what was generated is kept") as stopped:
+    with pytest.raises(GenerationStopped, match="hosted: interrupted; the replies so far are kept") as stopped:
         hosted.backend_of(hosted.serve(answer), concurrency=1).generate(PROMPTS)
     assert sorted(stopped.value.made) == [0, 1, 2, 3, 4, 5]
