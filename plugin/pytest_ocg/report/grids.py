@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_ocg.analysis.order_bias import Kept, OrderBias
+from pytest_ocg.analysis.order_bias import KeptRate, OrderBias
 from pytest_ocg.analysis.paper_tables import Spread
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.markup import number
@@ -118,7 +118,7 @@ def preference_grid(biases: Sequence[OrderBias]) -> Grid:
     return Grid("Preference for one order", titles, rows, 2)
 
 
-def kept_grid(caption: str, at: str, kept: Sequence[Kept]) -> Grid:
+def kept_grid(caption: str, at: str, kept: Sequence[KeptRate]) -> Grid:
     """How often the order asked for is kept, by what `at` names."""
     rows = [
         ["none" if one.at is None else str(one.at), number(one.coverage_ordered), number(one.ordered_rate),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pytest_ocg.analysis.order_bias import Kept, OrderBias, order_biases
+from pytest_ocg.analysis.order_bias import KeptRate, OrderBias, order_biases
 from pytest_ocg.analysis.paper_tables import Spread, table2, table3
 from pytest_ocg.inputs.published import load_published
 from pytest_ocg.metrics import catalogue
@@ -63,7 +63,7 @@ def _preferences(biases: Sequence[OrderBias]) -> list[str]:
     return table(titles, rows)
 
 
-def _kept_table(title: str, kept: Sequence[Kept]) -> list[str]:
+def _kept_table(title: str, kept: Sequence[KeptRate]) -> list[str]:
     places = ["none" if one.at is None else str(one.at) for one in kept]
     shares = ["covered in order", *(number(one.coverage_ordered) for one in kept)]
     return table([title, *places], [shares, ["replies", *(f"{one.replies:,.1f}" for one in kept)]])
