@@ -40,8 +40,8 @@ def render_biases(biases: Sequence[OrderBias]) -> list[str]:
 def _counts(bias: OrderBias) -> str:
     return (
         f"{_name(bias)}: {bias.replies:,} replies. {bias.covered:,} have every concept; of these, {bias.undecided:,} "
-        f"have two concepts at the same word and {bias.echoes:,} repeat the word list. {bias.without_default:,} have "
-        "no distance, because no other reply to their set deviates from the order asked for."
+        f"have two concepts at the same word and {bias.echoes:,} repeat the word list. Replies without a "
+        f"distance: {bias.without_default:,} (no other reply to their set deviates from the order asked for)."
     )
 
 

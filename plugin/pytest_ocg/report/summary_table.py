@@ -114,7 +114,7 @@ def counts_line(row: Row) -> str:
         parts.append(f"{counts.selected:,} of {counts.planned:,} selected")
     parts.append(f"{counts.cached:,} from the cache")
     if counts.echo:
-        parts.append(f"{counts.echo:,} repeat the list of words")
+        parts.append(f"{counts.echo:,} repeat the word list")
     if counts.truncated:
         parts.append(f"{counts.truncated:,} cut off at the token limit")
     return f"{row.model} {row.condition}: {counts.done:,} cases: {'; '.join(parts)}"

@@ -123,7 +123,7 @@ def test_deltas_are_below_the_row_with_their_sign(results):
 def test_the_counts_have_every_outcome_and_errors_by_kind(results):
     assert table.counts_line(results.rows[0]) == (
         "gemma2-9b ordered: 27,648 cases: 20,000 hit, 7,000 missed, 648 without a reply (600 refused, 48 timeout); "
-        "5 from the cache; 3 repeat the list of words"
+        "5 from the cache; 3 repeat the word list"
     )
 
 
