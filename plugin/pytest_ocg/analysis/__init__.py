@@ -1,1 +1,1 @@
-"""What the paper asks of results, and where a model's own order lies: pure functions of rows and records."""
+"""The paper's tables and figures, and order bias: pure functions of rows and records."""

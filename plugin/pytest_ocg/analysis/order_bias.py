@@ -1,4 +1,4 @@
-"""Order bias: which order a model writes whatever it is asked for, and how often it keeps the order that is asked."""
+"""Order bias: the order that a model prefers, and how often it keeps the order asked for."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Order = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ReplyOrder:
-    """The order asked for in one case and the one its reply has.
+    """The order asked for in one case and the order of its reply.
 
-    `realised` is None where a concept is missing, or two concepts first occur at the same word. `in_order` says whether
-    the concepts can be found in the order asked for, which need not be the one they first occur in.
+    `realised` is None if a concept is missing, or if two concepts first occur at the same word. `in_order` is whether
+    the concepts can be found in the order asked for. Their first positions can have another order.
     """
 
     template: int
@@ -35,17 +35,17 @@ class ReplyOrder:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether every concept occurs and yet no order can be told."""
+        """Whether every concept occurs but the reply has no realised order."""
         return self.covered and self.realised is None
 
     @property
     def deviates(self) -> bool:
-        """Whether the reply has an order and it is not the one asked for."""
+        """Whether the reply has an order, and not the one asked for."""
         return self.realised is not None and not self.in_order
 
 
 def read_reply_order(record: CaseRecord) -> ReplyOrder | None:
-    """The orders of one case; None where there is no reply."""
+    """The orders of one case; None without a reply."""
     if not isinstance(record, ReplyRecord):
         return None
     return ReplyOrder(
@@ -61,7 +61,7 @@ def read_reply_order(record: CaseRecord) -> ReplyOrder | None:
 
 
 def realised_order(concepts: Sequence[str], positions: Sequence[Sequence[int]]) -> Order | None:
-    """The concepts by where each first occurs; None where one does not, or two first occur at the same word."""
+    """The concepts sorted by first position; None if one is missing or if two first occur at the same word."""
     if not all(positions):
         return None
     first = {at[0]: concept for concept, at in zip(concepts, positions, strict=True)}
@@ -77,13 +77,13 @@ def by_set(replies: Iterable[ReplyOrder]) -> dict[SetKey, list[ReplyOrder]]:
 
 
 def kendall_distance(one: Order, other: Order) -> int:
-    """How many pairs of concepts stand the other way round: of four concepts 0 to 6."""
+    """The number of pairs of concepts in opposite order: 0 to 6 for four concepts."""
     place = {concept: number for number, concept in enumerate(other)}
     return sum(place[before] > place[after] for before, after in combinations(one, 2))
 
 
 def modes(counts: Counter[Order]) -> tuple[Order, ...]:
-    """The most frequent orders, alphabetically; none of none."""
+    """The most frequent orders, sorted alphabetically; empty without counts."""
     most = max(counts.values(), default=0)
     return tuple(sorted(order for order, count in counts.items() if count == most)) if most else ()
 
@@ -95,8 +95,8 @@ MIN_REPLIES = 2
 class OrderPreference:
     """The realised orders of replies that cover their concepts; shares in percent, entropies in bits.
 
-    `sets` is how many pairs of set and template have at least two such replies; the averages are over these, and None
-    where there is none. `heat_map[i][j]` counts how often the concept asked for at place i stands at place j.
+    `sets` is the number of pairs of set and template with at least two such replies. The averages are over these pairs,
+    and None without any. `heat_map[i][j]` counts how often the concept asked for at place i is at place j of the reply.
     """
 
     replies: int
@@ -111,7 +111,7 @@ class OrderPreference:
 
 
 def measure_preference(replies: Sequence[ReplyOrder], concepts: int) -> OrderPreference:
-    """The preference shown by `replies` to sets of that many concepts; those without a realised order are left out."""
+    """The preference of `replies` to sets of that many concepts; replies without a realised order are left out."""
     realised = {
         key: Counter(reply.realised for reply in group if reply.realised is not None)
         for key, group in by_set(replies).items()
@@ -140,16 +140,16 @@ def measure_preference(replies: Sequence[ReplyOrder], concepts: int) -> OrderPre
 
 
 def entropy_bits(counts: Counter[Order]) -> float:
-    """The entropy of the orders as they were counted: 0 where all are the same."""
+    """The entropy of the counted orders: 0 if all are the same."""
     total = counts.total()
     return math.fsum(count / total * math.log2(total / count) for count in counts.values())
 
 
 @lru_cache(maxsize=4096)
 def random_entropy_bits(replies: int, orders: int) -> float:
-    """What `entropy_bits` is on average where each reply takes any of the orders with the same chance.
+    """The expected `entropy_bits` if each reply takes each order with the same probability.
 
-    It lies below log2 of `orders`, since so few replies cannot show them evenly.
+    It is below log2 of `orders`, because few replies cannot have all orders equally often.
     """
     chance = 1 / orders
     repeated = math.fsum(
@@ -168,7 +168,7 @@ def random_entropy_bits(replies: int, orders: int) -> float:
 
 
 def _predicted(counts: Counter[Order]) -> float:
-    """How many replies have the order most frequent among the others of their set; a tie of n counts 1/n."""
+    """The number of replies with the most frequent order of the other replies to their set; a tie of n counts 1/n."""
     predicted = 0.0
     for order, count in counts.items():
         others = [number for other, number in counts.items() if other != order]
@@ -188,11 +188,12 @@ def _heat_map(replies: Sequence[ReplyOrder], concepts: int) -> tuple[tuple[int, 
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRate:
     """How often the order asked for is kept `at` a distance or place; None is a list without a verb.
 
-    Numbers of scored replies, of those that cover the concepts, and of those that cover them in order; a reply whose
-    set has n default orders counts 1/n at the distance of each. Then both shares in percent, None of nothing.
+    `replies` are scored, `covered` of them have every concept, and `in_order` of them have them in order. If the set of
+    a reply has n default orders, the reply counts 1/n at the distance of each. Both shares are in percent, None without
+    replies.
     """
 
     at: int | None
@@ -205,11 +206,11 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class OrderBias:
-    """One model, condition and number of shots, on the sets of `concepts` concepts.
+    """The order bias for one model, condition and number of shots, on the sets of `concepts` concepts.
 
-    `replies` are scored; `covered` of them have every concept, and of these `undecided` have two at the same word and
-    `echoes` repeat the bare list. `without_default` replies are in no distance: no other reply of their set deviates.
-    `by_first_verb` is by the place asked for, from 1; `by_make_up` the same within sets of the same tags.
+    `replies` are scored; `covered` of them have every concept. Of these, `undecided` have two concepts at the same word
+    and `echoes` are echoes. `without_default` replies have no distance, because no other reply to their set deviates.
+    `by_first_verb` is by the place asked for, from 1. `by_make_up` is the same within sets of the same tags.
     """
 
     model: str
@@ -223,13 +224,13 @@ class OrderBias:
     as_scored: OrderPreference
     without_echo: OrderPreference
     without_default: int
-    by_distance: tuple[Kept, ...]
-    by_first_verb: tuple[Kept, ...]
-    by_make_up: Mapping[str, tuple[Kept, ...]]
+    by_distance: tuple[KeptRate, ...]
+    by_first_verb: tuple[KeptRate, ...]
+    by_make_up: Mapping[str, tuple[KeptRate, ...]]
 
 
 def order_biases(records: Iterable[CaseRecord]) -> tuple[OrderBias, ...]:
-    """The order bias of every model, condition and number of shots in the records, as they come."""
+    """The order bias of every model, condition and number of shots, in the order of the records."""
     groups: defaultdict[tuple[str, str, int, int], list[ReplyOrder]] = defaultdict(list)
     for record in records:
         reply = read_reply_order(record)
@@ -267,10 +268,11 @@ def _order_bias(model: str, condition: str, shots: int, concepts: int, replies: 
 
 
 def _distances(replies: Sequence[ReplyOrder]) -> list[Mapping[int, float]]:
-    """For each reply, how far its asked order is from the default orders of its set, with their weights.
+    """For each reply, the distances of its asked order from the default orders of its set, with their weights.
 
-    The default orders are the most frequent among the other replies of the set that deviate. What follows its prompt
-    tells of the prompt, and a reply must not have a say in what it is then held against.
+    The default orders are the most frequent orders among the other replies to the set that deviate. A reply that
+    follows its prompt shows the order of the prompt, not the model's own. A reply must not influence the order with
+    which it is compared.
     """
     deviating: dict[tuple[int, str], Counter[Order]] = {
         key: Counter(reply.realised for reply in group if reply.realised is not None and reply.deviates)
@@ -291,7 +293,7 @@ def _distances(replies: Sequence[ReplyOrder]) -> list[Mapping[int, float]]:
     return distances
 
 
-def _by_first_verb(replies: Sequence[ReplyOrder]) -> tuple[Kept, ...]:
+def _by_first_verb(replies: Sequence[ReplyOrder]) -> tuple[KeptRate, ...]:
     places: defaultdict[int, list[ReplyOrder]] = defaultdict(list)
     for reply in replies:
         places[reply.pattern.find("V")].append(reply)
@@ -300,11 +302,11 @@ def _by_first_verb(replies: Sequence[ReplyOrder]) -> tuple[Kept, ...]:
     )
 
 
-def _kept(at: int | None, weighted: Iterable[tuple[ReplyOrder, float]]) -> Kept:
+def _kept(at: int | None, weighted: Iterable[tuple[ReplyOrder, float]]) -> KeptRate:
     total = covered = in_order = 0.0
     for reply, weight in weighted:
         total += weight
         covered += weight * reply.covered
         in_order += weight * reply.in_order
     share = 100 * in_order / total if total else None
-    return Kept(at, total, covered, in_order, share, ordered_rate(share, 100 * covered / total if total else None))
+    return KeptRate(at, total, covered, in_order, share, ordered_rate(share, 100 * covered / total if total else None))

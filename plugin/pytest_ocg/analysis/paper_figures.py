@@ -1,4 +1,4 @@
-"""The data of Figures 3 and 4: which ordered concept lists models compose, with any template."""
+"""The data of Figures 3 and 4: which ordered concept lists the models compose, with any template."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ ListKey = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ComposedLists:
-    """For each ordered list that was asked for: how many of the `models` composed it with at least one template.
+    """For each ordered list asked for, how many of the `models` composed it with at least one template.
 
-    `unjudged` is the number of pairs of model and list for which there is no reply at all; such a list counts as not
-    composed by that model.
+    `unjudged` is the number of pairs of model and list without any reply. Such a list counts as not composed by that
+    model.
     """
 
     models: tuple[str, ...]
@@ -27,7 +27,7 @@ class ComposedLists:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of Figure 3: the lists composed by exactly that many models, and the percentage by at most as many."""
+    """A bar of Figure 3: the lists composed by exactly `models` models, and the share in percent by at most as many."""
 
     models: int
     lists: int
@@ -37,9 +37,9 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class OrdersOfSets:
-    """A column of Figure 4: of the orders of each set, how many at least that many models composed.
+    """A column of Figure 4: how many orders of each set were composed by at least `models` models.
 
-    `sets` counts sets by that number, from 0 to all orders of the largest set; `mean` is over the sets.
+    `sets` counts the sets by that number, from 0 to all orders of the largest set. `mean` is over the sets.
     """
 
     models: int
@@ -48,7 +48,7 @@ class OrdersOfSets:
 
 
 def composed_lists(records: Iterable[CaseRecord], *, shots: int = 0) -> ComposedLists:
-    """What each model composed in condition `ordered`; `records` are of one dataset, from however many models."""
+    """The lists composed in condition `ordered`; `records` are of one dataset, from one or more models."""
     replied: defaultdict[ListKey, set[str]] = defaultdict(set)
     composed: defaultdict[ListKey, set[str]] = defaultdict(set)
     models: dict[str, None] = {}
@@ -70,7 +70,7 @@ def composed_lists(records: Iterable[CaseRecord], *, shots: int = 0) -> Composed
 
 
 def figure3(composed: ComposedLists) -> tuple[Bar, ...]:
-    """One bar for every number of models from none to all; nothing without lists."""
+    """One bar for every number of models from 0 to all; empty without lists."""
     total = len(composed.by_list)
     if not total:
         return ()
@@ -83,7 +83,7 @@ def figure3(composed: ComposedLists) -> tuple[Bar, ...]:
 
 
 def figure4(composed: ComposedLists) -> tuple[OrdersOfSets, ...]:
-    """One column for every number of models from one to all; nothing without lists."""
+    """One column for every number of models from 1 to all; empty without lists."""
     by_set: defaultdict[str, list[int]] = defaultdict(list)
     for (set_id, _), models in composed.by_list.items():
         by_set[set_id].append(models)

@@ -1,4 +1,4 @@
-"""Tables 1 to 4 and 7 of the paper from the rows of any results, the published values beside ours."""
+"""Tables 1 to 4 and 7 of the paper from the rows of any results, with the published values beside."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pytest_ocg.metrics import catalogue
 Values = Mapping[str, float | None]
 
 REASONING_BASES: Mapping[str, str] = MappingProxyType({"Macro-o1": "Qwen2-7B", "o1-mini": "GPT-4o-mini"})
-"""The models of Table 7 that reason, as the paper spells them, and what each is set against."""
+"""The reasoning models of Table 7, as the paper spells them, each with the model it is compared with."""
 
 
 class Row(Protocol):
-    """What a table needs of a row of results: `results.schema.Row` is one."""
+    """The part of a row of results that a table needs; `results.schema.Row` has it."""
 
     @property
     def model(self) -> str:
@@ -37,7 +37,7 @@ class Row(Protocol):
 
     @property
     def published_as(self) -> str | None:
-        """The model's name in the paper's tables, None where it is in none."""
+        """The model's name in the paper's tables; None if it is in none of them."""
         ...
 
     @property
@@ -56,9 +56,10 @@ class Row(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelLine:
-    """One model's numbers by metric name, in percent but for perplexity; None where there is none.
+    """One model's numbers by metric name, in percent except perplexity; None without a value.
 
-    `deltas` are against what the table compares with. What the paper prints is empty where it does not have the model.
+    `deltas` are the values minus those of the row that the table compares with. `published` and `published_deltas` are
+    empty if the paper does not have the model.
     """
 
     model: str
@@ -80,7 +81,7 @@ class ReasoningGain:
 
 
 def table1(rows: Iterable[Row], published: Published) -> tuple[ModelLine, ...]:
-    """Every metric of each model asked zero-shot for the order, deltas against `original`."""
+    """Every metric of each model, zero-shot in condition `ordered`; the deltas are to `original`."""
     by_name = _index(rows)
     return tuple(
         _line(row, _values(row), _values(by_name.get((row.model, "original", 0))), published.table1)
@@ -90,7 +91,7 @@ def table1(rows: Iterable[Row], published: Published) -> tuple[ModelLine, ...]:
 
 
 def table4(rows: Iterable[Row], published: Published) -> tuple[ModelLine, ...]:
-    """Every metric of each model asked one-shot for the order, deltas against zero-shot."""
+    """Every metric of each model, one-shot in condition `ordered`; the deltas are to zero-shot."""
     by_name = _index(rows)
     return tuple(
         _line(row, _values(row), _values(by_name.get((row.model, "ordered", 0))), published.table4)
@@ -100,7 +101,7 @@ def table4(rows: Iterable[Row], published: Published) -> tuple[ModelLine, ...]:
 
 
 def table7(rows: Iterable[Row], published: Published) -> tuple[ModelLine, ...]:
-    """Coverages and ordered rate under template 0 of each model asked zero-shot, deltas against `original`."""
+    """Coverages and ordered rate under template 0 of each model, zero-shot; the deltas are to `original`."""
     by_name = _index(rows)
     return tuple(
         _line(row, values, _template0(by_name.get((row.model, "original", 0))), published.table7)
@@ -110,7 +111,7 @@ def table7(rows: Iterable[Row], published: Published) -> tuple[ModelLine, ...]:
 
 
 def reasoning_gains(lines: Iterable[ModelLine], published: Published) -> tuple[ReasoningGain, ...]:
-    """What reasoning adds in Table 7, for each of the paper's pairs of which `lines` has both models."""
+    """The gain from reasoning in Table 7, for each of the paper's pairs with both models in `lines`."""
     by_name = {line.published_as: line for line in lines}
     return tuple(
         ReasoningGain(
@@ -151,7 +152,7 @@ def _line(row: Row, values: Values, others: Values, table: Mapping[str, ModelRow
 
 
 def _difference(values: Values, others: Values) -> dict[str, float | None]:
-    """What both have, one minus the other."""
+    """The metrics that both have, `values` minus `others`."""
     differences: dict[str, float | None] = {}
     for name, value in values.items():
         if name in others:
@@ -162,7 +163,7 @@ def _difference(values: Values, others: Values) -> dict[str, float | None]:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Mean over `models` and sample standard deviation, which one model does not have."""
+    """Mean over `models` and sample standard deviation; one model has no deviation."""
 
     mean: float | None
     deviation: float | None
@@ -171,7 +172,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class PatternLine:
-    """A part-of-speech pattern of Table 2: spreads by metric name; `published` is empty where the paper has none."""
+    """A part-of-speech pattern of Table 2: spreads by metric name; `published` is empty if the paper has none."""
 
     pattern: str
     spreads: Mapping[str, Spread]
@@ -180,7 +181,7 @@ class PatternLine:
 
 @dataclass(frozen=True, slots=True)
 class TemplateLine:
-    """A template and condition of Table 3: spreads by metric name; `published` is empty where the paper has none."""
+    """A template and condition of Table 3: spreads by metric name; `published` is empty if the paper has none."""
 
     template: int
     condition: str
@@ -189,7 +190,7 @@ class TemplateLine:
 
 
 def table2(rows: Iterable[Row], published: Published, *, shots: int = 0) -> tuple[PatternLine, ...]:
-    """Each part-of-speech pattern asked for, alphabetically, over all models in condition `ordered`.
+    """Each part-of-speech pattern asked for, sorted alphabetically, over all models in condition `ordered`.
 
     The paper's numbers are zero-shot.
     """
@@ -206,7 +207,7 @@ def table2(rows: Iterable[Row], published: Published, *, shots: int = 0) -> tupl
 
 
 def table3(rows: Iterable[Row], published: Published, *, shots: int = 0) -> tuple[TemplateLine, ...]:
-    """Each template and condition, `original` before `ordered` as the paper has them, over all models.
+    """Each template and condition, `original` before `ordered` as in the paper, over all models.
 
     The paper's numbers are zero-shot.
     """
@@ -223,10 +224,10 @@ def table3(rows: Iterable[Row], published: Published, *, shots: int = 0) -> tupl
 
 
 def spread(values: Iterable[float | None]) -> Spread:
-    """Mean and sample standard deviation of those values that are there."""
-    there = [value for value in values if value is not None]
+    """Mean and sample standard deviation of the values that are not None."""
+    known = [value for value in values if value is not None]
     return Spread(
-        statistics.fmean(there) if there else None, statistics.stdev(there) if len(there) > 1 else None, len(there)
+        statistics.fmean(known) if known else None, statistics.stdev(known) if len(known) > 1 else None, len(known)
     )
 
 

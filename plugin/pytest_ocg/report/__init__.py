@@ -1,1 +1,1 @@
-"""What people read: each file renders results that were computed elsewhere."""
+"""Tables and reports: each file renders results that were computed elsewhere."""

@@ -1,4 +1,4 @@
-"""Two runs compared, as lines for a terminal and as Markdown for a pull request."""
+"""The comparison of two runs, as lines for a terminal and as Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 from pytest_ocg.errors import printable
 from pytest_ocg.metrics import catalogue
-from pytest_ocg.report.markup import code, folded, number, table
+from pytest_ocg.report.markup import code, collapsible, number, table
 from pytest_ocg.report.summary_table import render_grid
 from pytest_ocg.results.case_changes import CaseChanges, ChangedSet
 from pytest_ocg.results.comparison import Comparison, RowComparison
 from pytest_ocg.statistics.differences import Difference
 
-_TITLES = ("metric", "old", "new", "difference", "95 % interval", "p", "p (Holm)", "smallest\ndrop seen")
+_TITLES = ("metric", "old", "new", "difference", "95 % interval", "p", "p (Holm)", "detectable\ndrop")
 
 
 def render_comparison(comparison: Comparison) -> list[str]:
-    """For each row a table of the metrics, what became of its cases, and the sets that changed most."""
+    """For each row a table of the metrics, the changes of its cases, and the sets that changed most."""
     lines = [f"old: {printable(str(comparison.old))}", f"new: {printable(str(comparison.new))}"]
     for row in comparison.rows:
         lines += ["", _title(row), "", *render_grid(_TITLES, [_cells(one) for one in _in_order(row)], left=1)]
-        lines += ["", *_missing(row), *_told(row.cases), *(f"note: {printable(note)}" for note in row.notes)]
+        lines += ["", *_missing(row), *_case_lines(row.cases), *(f"note: {printable(note)}" for note in row.notes)]
         if row.cases.most_changed:
             lines += ["", "concept sets that changed most:"]
         for changed in row.cases.most_changed:
@@ -29,16 +29,16 @@ def render_comparison(comparison: Comparison) -> list[str]:
 
 
 def render_comparison_markdown(comparison: Comparison) -> str:
-    """The same, the sets folded away; no text out of the runs is read as markup."""
+    """The same as Markdown, with the sets collapsed; text from the runs is never read as markup."""
     lines = ["## Ordered CommonGen: two runs compared", ""]
     lines += [f"- old: {code(str(comparison.old))}", f"- new: {code(str(comparison.new))}", ""]
     titles = [title.replace("\n", " ") for title in _TITLES]
     for row in comparison.rows:
         cells = [[code(first), *others] for first, *others in map(_cells, _in_order(row))]
         lines += [f"### {code(_title(row))}", "", *table(titles, cells)]
-        lines += [f"- {code(line)}" for line in (*_missing(row), *_told(row.cases), *row.notes)]
+        lines += [f"- {code(line)}" for line in (*_missing(row), *_case_lines(row.cases), *row.notes)]
         if row.cases.most_changed:
-            lines += ["", *folded("Concept sets that changed most", _folded_sets(row))]
+            lines += ["", *collapsible("Concept sets that changed most", _set_lines(row))]
     return "\n".join([*lines, *(f"- {code(note)}" for note in comparison.notes)]).rstrip("\n") + "\n"
 
 
@@ -80,15 +80,15 @@ def _p(value: float | None) -> str:
 
 
 def _missing(row: RowComparison) -> list[str]:
-    """Why something is not in the table, each reason once."""
+    """The reasons for missing values, each reason once."""
     reasons: dict[str, list[str]] = {}
     for one in _in_order(row):
         if one.reason:
             reasons.setdefault(one.reason, []).append(_label(one))
-    return [f"-: {', '.join(labels)}: {reason}" for reason, labels in reasons.items()]
+    return [f"no value: {', '.join(labels)}: {reason}" for reason, labels in reasons.items()]
 
 
-def _told(cases: CaseChanges) -> Iterator[str]:
+def _case_lines(cases: CaseChanges) -> Iterator[str]:
     yield (
         f"cases: {cases.hit_to_miss:,} hit to miss, {cases.miss_to_hit:,} miss to hit, {cases.both_hit:,} hit in both, "
         f"{cases.both_miss:,} missed in both, {cases.without_reply:,} without a reply in one or both"
@@ -102,7 +102,7 @@ def _told(cases: CaseChanges) -> Iterator[str]:
 def _hits(changed: ChangedSet) -> str:
     return printable(
         f"{changed.concepts}: {changed.old_hits} to {changed.new_hits} hits of {changed.judged} "
-        f"({changed.hit_to_miss} lost, {changed.miss_to_hit} won)"
+        f"({changed.hit_to_miss} lost, {changed.miss_to_hit} gained)"
     )
 
 
@@ -113,7 +113,7 @@ def _example(changed: ChangedSet) -> Iterator[str]:
     yield f"new, {example.new_outcome}: {example.new_reply}"
 
 
-def _folded_sets(row: RowComparison) -> Iterator[str]:
+def _set_lines(row: RowComparison) -> Iterator[str]:
     for changed in row.cases.most_changed:
         yield f"- {code(_hits(changed))}"
         yield from (f"  - {code(line)}" for line in _example(changed))

@@ -1,4 +1,4 @@
-"""Cases as a flat table for other programs: CSV, or Parquet where pyarrow is installed."""
+"""Cases as a flat table for other programs: CSV, or Parquet if pyarrow is installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = (
     "in_order", "missing", "order_break", "realised", "positions", "echo", "finish_reason", "prompt_tokens",
     "completion_tokens", "cached", "made_by", "error", "detail",
 )  # fmt: skip
-"""As in `generations.jsonl`, and `realised`: the concepts by where each first occurs in the reply."""
+"""The fields of `generations.jsonl`, and `realised`: the concepts sorted by first position in the reply."""
 
 _WORD_LISTS = ("concepts", "missing", "realised")
 _NUMBERS = ("shots", "template", "prompt_tokens", "completion_tokens")
@@ -28,17 +28,17 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 @dataclass(frozen=True, slots=True)
 class CsvExport:
-    """The text of a CSV file, and how many of its cells begin as a spreadsheet's formula would."""
+    """The text of a CSV file, and the number of its cells that a spreadsheet would run as a formula."""
 
     text: str
     formulas: int
 
 
 def render_csv(records: Iterable[CaseRecord], *, for_spreadsheet: bool = False) -> CsvExport:
-    """One line per case (RFC 4180): words joined by blanks, positions as JSON, what is absent as an empty cell.
+    """One line per case (RFC 4180): words joined by spaces, positions as JSON, an empty cell for an absent value.
 
-    Texts are exact but for lone surrogates, which UTF-8 does not have and which are written as `\\udcff`.
-    `for_spreadsheet` puts an apostrophe before each cell that would be run as a formula.
+    Texts are exact, except that a lone surrogate, which UTF-8 cannot encode, is written as `\\udcff`.
+    `for_spreadsheet` puts an apostrophe before each cell that a spreadsheet would run as a formula.
     """
     file = io.StringIO(newline="")
     writer = csv.writer(file)
@@ -46,16 +46,16 @@ def render_csv(records: Iterable[CaseRecord], *, for_spreadsheet: bool = False) 
     formulas = 0
     for record in records:
         cells = [_csv_cell(value) for value in _flat(record).values()]
-        begins = [cell.startswith(_FORMULA) for cell in cells]
-        formulas += sum(begins)
+        are_formulas = [cell.startswith(_FORMULA) for cell in cells]
+        formulas += sum(are_formulas)
         if for_spreadsheet:
-            cells = [f"'{cell}" if begin else cell for cell, begin in zip(cells, begins, strict=True)]
+            cells = [f"'{cell}" if is_formula else cell for cell, is_formula in zip(cells, are_formulas, strict=True)]
         writer.writerow(cells)
     return CsvExport(file.getvalue(), formulas)
 
 
 def render_parquet(records: Iterable[CaseRecord]) -> bytes:
-    """A Parquet file with one row per case, lists as lists; raises ExportError where pyarrow is not installed."""
+    """A Parquet file with one row per case, lists as lists; raises ExportError if pyarrow is not installed."""
     try:
         import pyarrow
         from pyarrow import parquet

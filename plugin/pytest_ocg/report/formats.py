@@ -1,4 +1,4 @@
-"""The forms a report can be written in, each chosen by the end of a file's name."""
+"""The formats of a report, each chosen by the suffix of the file name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Records = Sequence[CaseRecord]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What renders a file of this suffix, the library it needs, by its extra, and the command that writes it later."""
+    """The renderer for a suffix, the library it needs and the extra with it, and the command that writes it later."""
 
     render: Callable[[Results, Records, Sequence[Results]], bytes]
     library: str = ""
@@ -64,11 +64,11 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-REPORT_SUFFIXES = tuple(suffix for suffix, form in FORMATS.items() if form.command == "ocg report")
+REPORT_SUFFIXES = tuple(suffix for suffix, entry in FORMATS.items() if entry.command == "ocg report")
 
 
 def format_of(path: Path, suffixes: Collection[str] = FORMATS.keys()) -> Format:
-    """The format that the name of the file ends in; raises OptionError naming `suffixes` where it is none of them."""
+    """The format for the suffix of the file; raises OptionError naming `suffixes` if it is none of them."""
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         *others, last = suffixes
@@ -78,7 +78,7 @@ def format_of(path: Path, suffixes: Collection[str] = FORMATS.keys()) -> Format:
 
 
 def require_report(path: Path, suffixes: Collection[str] = FORMATS.keys()) -> Path:
-    """The path, where a report can be written to it; raises OptionError naming what stands in the way."""
+    """The path, if a report can be written to it; raises OptionError with the reason if not."""
     wanted = format_of(path, suffixes)
     if wanted.library and find_spec(wanted.library) is None:
         raise OptionError(
@@ -86,16 +86,14 @@ def require_report(path: Path, suffixes: Collection[str] = FORMATS.keys()) -> Pa
             f'pip install "pytest-ordered-commongen[{wanted.extra}]"'
         )
     if not can_be_written_to(path.parent) or path.is_dir():
-        raise OptionError(
-            f"report {str(path)!r} cannot be written there; name a file in a folder that can be written to"
-        )
+        raise OptionError(f"report {str(path)!r} cannot be written; choose a file in a folder that can be written to")
     return path
 
 
 def write_report(path: Path, results: Results, records: Records, earlier: Sequence[Results] = ()) -> None:
-    """Write the report on a run, in HTML with what the gate said of `earlier` ones; its folder is made where needed.
+    """Write the report on a run; a missing folder is created. HTML also has the gate history of the `earlier` runs.
 
-    Raises OptionError for a suffix that is not known and ExportError where the file cannot be written.
+    Raises OptionError for an unknown suffix and ExportError if the file cannot be written.
     """
     chosen = format_of(path)
     content = chosen.render(results, records, earlier)
@@ -104,6 +102,6 @@ def write_report(path: Path, results: Results, records: Records, earlier: Sequen
         write_whole(path, content)
     except OSError as error:
         raise ExportError(
-            f"report {str(path)!r} cannot be written ({error.strerror}); name another file, or make it later with "
+            f"report {str(path)!r} cannot be written ({error.strerror}); choose another file, or write it later with "
             f"{chosen.command}"
         ) from error

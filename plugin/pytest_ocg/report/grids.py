@@ -1,11 +1,11 @@
-"""The tables of the HTML report: what stands in each, as text."""
+"""The tables of the HTML report: the text of each cell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_ocg.analysis.order_bias import Kept, OrderBias
+from pytest_ocg.analysis.order_bias import KeptRate, OrderBias
 from pytest_ocg.analysis.paper_tables import Spread
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.markup import number
@@ -16,7 +16,7 @@ from pytest_ocg.results.verdicts import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text, and what stands small under it."""
+    """A text, and a note in small print below it."""
 
     text: str
     note: str = ""
@@ -24,7 +24,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table: its caption, titles, and rows whose first `left` cells say what the row is about."""
+    """A table with caption, titles and rows; the first `left` cells of a row describe it."""
 
     caption: str
     titles: Sequence[str]
@@ -38,7 +38,7 @@ def text_grid(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]]
 
 
 def metrics_grid(results: Results) -> Grid:
-    """A row per model and condition with the 95 % interval of each metric, and under it deltas and published values."""
+    """A row per model and condition with the 95 % interval of each metric; below it, deltas and published values."""
     rows = results.rows
     titles = titles_of(rows)
     names = list(titles)
@@ -59,7 +59,7 @@ def metrics_grid(results: Results) -> Grid:
 
 
 def checks_grid(verdict: Verdict) -> Grid:
-    """What was held against a row."""
+    """The limits that the gate checked on a row."""
     rows = [
         [
             Cell(check.metric, check.says if check.fall else ""), Cell(number(check.value)),
@@ -67,13 +67,13 @@ def checks_grid(verdict: Verdict) -> Grid:
         ]
         for check in verdict.checks
     ]  # fmt: skip
-    return Grid("What was held", ["metric", "value", "bound", "limit", "holds"], rows)
+    return Grid("Limits checked", ["metric", "value", "bound", "limit", "holds"], rows)
 
 
 def counts_grid(rows: Sequence[Row]) -> Grid:
-    """What became of the cases of each row."""
+    """The number of cases of each row by outcome."""
     keys = ("planned", "hit", "miss", "error", "not_run", "cached", "echo")
-    titles = ("cases", "hit", "missed", "without a reply", "not run", "from the cache", "repeat the bare list")
+    titles = ("cases", "hit", "missed", "without a reply", "not run", "from the cache", "repeat the word list")
     lines = []
     for row in rows:
         counts = row.counts
@@ -86,22 +86,23 @@ def counts_grid(rows: Sequence[Row]) -> Grid:
 def spread_grid(
     caption: str, keys: Sequence[str], lines: Sequence[tuple[Sequence[str], Mapping[str, Spread], Mapping[str, Spread]]]
 ) -> Grid:
-    """Means over models beside the paper's: for each line what it is about, our spreads and the published ones."""
+    """Means over models beside the paper's; each line has its keys, our spreads and the published ones."""
     metrics = catalogue.pattern_metrics()
     titles = [*keys, "models", *(title for name in metrics for title in (catalogue.label_of(name), "paper"))]
     rows = []
-    for about, ours, paper in lines:
+    for key, ours, paper in lines:
         models = max((spread.models for spread in ours.values()), default=0)
         cells = [_spread(spreads.get(name)) for name in metrics for spreads in (ours, paper)]
-        rows.append([*map(Cell, about), Cell(str(models)), *cells])
+        rows.append([*map(Cell, key), Cell(str(models)), *cells])
     return Grid(caption, titles, rows, len(keys))
 
 
 def preference_grid(biases: Sequence[OrderBias]) -> Grid:
-    """How much each model keeps to one order; where replies repeat the bare list, a second time without these."""
+    """How strongly each model prefers one order; a model with echoes has a second row without them."""
     titles = [
-        "model", "condition", "replies with an order", "default-order share", "held out", "held out, at random",
-        "entropy (bits)", "entropy at random", "at most",
+        "model", "condition", "replies with an order", "default-order share", "held-out share",
+        "held-out share at random",
+        "entropy (bits)", "entropy at random", "maximum entropy",
     ]  # fmt: skip
     rows = [
         [
@@ -112,14 +113,14 @@ def preference_grid(biases: Sequence[OrderBias]) -> Grid:
             )),
         ]
         for bias in biases
-        for note, found in (("", bias.as_scored), ("bare lists left out", bias.without_echo))
+        for note, found in (("", bias.as_scored), ("without replies that repeat the word list", bias.without_echo))
         if found is bias.as_scored or bias.echoes
     ]  # fmt: skip
     return Grid("Preference for one order", titles, rows, 2)
 
 
-def kept_grid(caption: str, at: str, kept: Sequence[Kept]) -> Grid:
-    """How often the order asked for is kept, by what `at` names."""
+def kept_grid(caption: str, at: str, kept: Sequence[KeptRate]) -> Grid:
+    """How often the order asked for is kept; `at` is the title of the distance or place."""
     rows = [
         ["none" if one.at is None else str(one.at), number(one.coverage_ordered), number(one.ordered_rate),
          f"{one.replies:,.1f}"]
@@ -137,7 +138,7 @@ def _plain(values: Mapping[str, float | None], names: Sequence[str], form: str =
 
 
 def spread_text(spread: Spread | None) -> str:
-    """A mean and its standard deviation over models, `56.25 ± 3.44`; a dash where there is none."""
+    """A mean and its standard deviation over models, `56.25 ± 3.44`; a dash without a value."""
     cell = _spread(spread)
     return f"{cell.text} {cell.note}".rstrip()
 

@@ -19,9 +19,9 @@ _WRITTEN = {
 
 
 def render_latex(results: Results) -> str:
-    """A `tabular` with one row per model, deltas to `original` behind the values where both conditions were run.
+    """A `tabular` with one row per model; if both conditions were run, the delta to `original` follows each value.
 
-    A model that was asked in condition `original` alone has that row. What was measured stands in comments above.
+    A model that was run only in condition `original` has that row. Comments above describe what was measured.
     """
     rows, names = results.rows, catalogue.published_metrics()
     ordered = {row.model for row in rows if row.condition == "ordered"}
@@ -44,7 +44,7 @@ def render_latex(results: Results) -> str:
 
 
 def escape(text: str) -> str:
-    """The text on one line, with nothing in it that LaTeX obeys."""
+    """The text on one line, with every LaTeX command character escaped."""
     return _SPECIAL.sub(lambda found: _WRITTEN.get(found.group(), rf"\{found.group()}"), printable(text))
 
 

@@ -1,15 +1,15 @@
-"""A run as Markdown for a pull request: verdict, numbers beside the published ones, order bias, and the recipe."""
+"""A run as Markdown for a pull request: verdict, metrics with the published values, order bias, and run details."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pytest_ocg.analysis.order_bias import Kept, OrderBias, order_biases
+from pytest_ocg.analysis.order_bias import KeptRate, OrderBias, order_biases
 from pytest_ocg.analysis.paper_tables import Spread, table2, table3
 from pytest_ocg.inputs.published import load_published
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.grids import spread_text
-from pytest_ocg.report.markup import code, folded, number, plain, table
+from pytest_ocg.report.markup import code, collapsible, escape, number, table
 from pytest_ocg.report.summary_table import (
     counts_line,
     footnotes,
@@ -24,31 +24,31 @@ from pytest_ocg.run.record import CaseRecord
 
 
 def render_biases(biases: Sequence[OrderBias]) -> list[str]:
-    """For all of them the preferences in one table, then for each how far the order asked for is kept."""
+    """One table with all preferences, then for each model how often it keeps the order asked for."""
     if not biases:
-        return ["There is no reply to look at.", ""]
-    lines = ["Whatever order is asked for, in which one do the concepts occur?", "", *_preferences(biases)]
+        return ["There are no replies.", ""]
+    lines = ["Which order does the model prefer, independent of the order asked for?", "", *_preferences(biases)]
     for bias in biases:
         lines += [_counts(bias), ""]
-        lines += [f"{_name(bias)}: covered in order, in percent", ""]
-        lines += _kept_table("distance of the asked order from the default order", bias.by_distance)
+        lines += [f"{_name(bias)}: replies with all concepts in order, in percent", ""]
+        lines += _kept_table("distance of the order asked for from the default order", bias.by_distance)
         lines += _kept_table("place of the first verb asked for", bias.by_first_verb)
-        lines += [f"{_name(bias)}: where a concept stands, in percent of the place asked for", "", *_heat_map(bias)]
+        lines += [f"{_name(bias)}: place of each concept in the reply, in percent of the replies", "", *_heat_map(bias)]
     return lines
 
 
 def _counts(bias: OrderBias) -> str:
     return (
-        f"{_name(bias)}: {bias.replies:,} replies, {bias.covered:,} with every concept; of these {bias.undecided:,} "
-        f"have two at the same word, {bias.echoes:,} repeat the bare list; {bias.without_default:,} replies are at no "
-        "distance, since no other one of their set leaves the order asked for"
+        f"{_name(bias)}: {bias.replies:,} replies. {bias.covered:,} have every concept; of these, {bias.undecided:,} "
+        f"have two concepts at the same word and {bias.echoes:,} repeat the word list. Replies without a "
+        f"distance: {bias.without_default:,} (no other reply to their set deviates from the order asked for)."
     )
 
 
 def _preferences(biases: Sequence[OrderBias]) -> list[str]:
     titles = [
-        "model", "replies with an order", "default-order share", "held out", "held out, at random",
-        "entropy (bits)", "entropy at random", "at most",
+        "model", "replies with an order", "default-order share", "held-out share", "held-out share at random",
+        "entropy (bits)", "entropy at random", "maximum entropy",
     ]  # fmt: skip
     rows = [
         [
@@ -57,15 +57,15 @@ def _preferences(biases: Sequence[OrderBias]) -> list[str]:
             number(found.most_bits),
         ]
         for bias in biases
-        for note, found in (("", bias.as_scored), (", bare lists left out", bias.without_echo))
+        for note, found in (("", bias.as_scored), (", without replies that repeat the word list", bias.without_echo))
         if found is bias.as_scored or bias.echoes
     ]  # fmt: skip
     return table(titles, rows)
 
 
-def _kept_table(title: str, kept: Sequence[Kept]) -> list[str]:
+def _kept_table(title: str, kept: Sequence[KeptRate]) -> list[str]:
     places = ["none" if one.at is None else str(one.at) for one in kept]
-    shares = ["covered in order", *(number(one.coverage_ordered) for one in kept)]
+    shares = ["in order", *(number(one.coverage_ordered) for one in kept)]
     return table([title, *places], [shares, ["replies", *(f"{one.replies:,.1f}" for one in kept)]])
 
 
@@ -75,18 +75,18 @@ def _heat_map(bias: OrderBias) -> list[str]:
         [place, *(number(100 * cell / sum(cells) if sum(cells) else None) for cell in cells)]
         for place, cells in zip(places, bias.as_scored.heat_map, strict=True)
     ]
-    return table(["asked at", *(f"at {place}" for place in places)], rows)
+    return table(["place asked for", *(f"place {place}" for place in places)], rows)
 
 
 def _name(bias: OrderBias) -> str:
-    return f"{code(bias.model)} {plain(bias.condition)} {bias.shots}-shot"
+    return f"{code(bias.model)} {escape(bias.condition)} {bias.shots}-shot"
 
 
 _LONGEST_LINE = 2_000
 
 
 def render_markdown(results: Results, records: Iterable[CaseRecord]) -> str:
-    """The report on the content of `results.json` and `generations.jsonl`; text out of either cannot break it."""
+    """The report on `results.json` and `generations.jsonl`; text from either cannot break it."""
     lines = ["## Ordered CommonGen", ""]
     lines += [f"- {line}" for line in _verdicts(results)]
     lines += ["", *_metrics(results), *(f"- {code(line)}" for line in footnotes(row.metrics for row in results.rows))]
@@ -95,11 +95,11 @@ def render_markdown(results: Results, records: Iterable[CaseRecord]) -> str:
         "",
         *_by_template(results),
         *_by_pattern(results),
-        *folded("Order bias", render_biases(order_biases(records))),
+        *collapsible("Order bias", render_biases(order_biases(records))),
     ]
-    told = filter(None, map(made_by_line, results.rows))
-    recipe = (*dict.fromkeys(told), recipe_line(results), _run_line(results))
-    lines += [f"- {code(line, _LONGEST_LINE)}" for line in recipe]
+    sources = filter(None, map(made_by_line, results.rows))
+    details = (*dict.fromkeys(sources), recipe_line(results), _run_line(results))
+    lines += [f"- {code(line, _LONGEST_LINE)}" for line in details]
     return "\n".join(lines) + "\n"
 
 
@@ -110,7 +110,7 @@ def _verdicts(results: Results) -> list[str]:
         f"**{line}**" if verdict.status is Status.FAILED else line
         for line, verdict in zip(lines, verdicts, strict=True)
     ]
-    return bold or ["gate: no verdict in these results, as in any that were merged; `ocg gate RESULTS` gives it"]
+    return bold or ["gate: no verdict in these results (merged results have none); run `ocg gate RESULTS` to get one"]
 
 
 def _metrics(results: Results) -> list[str]:
@@ -120,25 +120,27 @@ def _metrics(results: Results) -> list[str]:
     lines = []
     for row in rows:
         values = row.values()
-        lines.append([code(row.model), plain(row.condition), *_cells(values, names)])
+        lines.append([code(row.model), escape(row.condition), *_cells(values, names)])
         if row.delta_vs_original is not None:
             lines.append(["", "- original", *_cells(row.delta_vs_original, names, "+.2f")])
         published = published_values(results, row)
         if published is not None:
             lines.append(["", "published", *_cells(published, names)])
-    shown = [plain(title.replace("\n", " ")) for title in titles.values()]
+    shown = [escape(title.replace("\n", " ")) for title in titles.values()]
     return table(["model", "condition", *shown], lines, left=2)
 
 
 def _by_template(results: Results) -> list[str]:
     lines = table3(results.rows, load_published(), shots=results.selection.shots)
-    rows = [[str(line.template), plain(line.condition), *_spread_cells(line.spreads, line.published)] for line in lines]
+    rows = [
+        [str(line.template), escape(line.condition), *_spread_cells(line.spreads, line.published)] for line in lines
+    ]
     return _spread_table("By template", ["template", "condition"], rows)
 
 
 def _by_pattern(results: Results) -> list[str]:
     lines = table2(results.rows, load_published(), shots=results.selection.shots)
-    rows = [[plain(line.pattern), *_spread_cells(line.spreads, line.published)] for line in lines]
+    rows = [[escape(line.pattern), *_spread_cells(line.spreads, line.published)] for line in lines]
     return _spread_table("By part-of-speech pattern asked for", ["pattern"], rows)
 
 
@@ -150,8 +152,10 @@ def _spread_table(title: str, keys: Sequence[str], rows: Sequence[Sequence[str]]
         "models",
         *(title for name in catalogue.pattern_metrics() for title in (catalogue.label_of(name), "paper")),
     ]
-    note = "Mean ± standard deviation over models. The paper's are zero-shot, over its models and its 192 concept sets."
-    return folded(title, [note, "", *table(titles, rows, left=len(keys))])
+    note = (
+        "Mean ± standard deviation over models. The paper's values are zero-shot, over its models and 192 concept sets."
+    )
+    return collapsible(title, [note, "", *table(titles, rows, left=len(keys))])
 
 
 def _spread_cells(spreads: Mapping[str, Spread], published: Mapping[str, Spread]) -> Iterator[str]:

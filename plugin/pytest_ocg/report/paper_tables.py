@@ -17,7 +17,7 @@ from pytest_ocg.analysis.paper_tables import (
 from pytest_ocg.errors import printable
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.grids import Grid, spread_text, text_grid
-from pytest_ocg.report.markup import code, number, plain, table
+from pytest_ocg.report.markup import code, escape, number, table
 from pytest_ocg.report.summary_table import render_grid
 
 _LONGEST_LINE = 2_000
@@ -25,9 +25,9 @@ _LONGEST_LINE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class PaperTables:
-    """What results have of the paper's tables and figures; `missing` says which run would give the rest.
+    """The paper's tables and figures as far as the results allow; `missing` names the runs for the rest.
 
-    `models` are those that the figures are over.
+    `models` are the models in the figures.
     """
 
     table1: tuple[ModelLine, ...]
@@ -44,7 +44,7 @@ class PaperTables:
 
 
 def render_tables(tables: PaperTables) -> list[str]:
-    """Each table under its caption, then what is missing and the notes; no control characters."""
+    """Each table below its caption, then `missing` and the notes; without control characters."""
     lines: list[str] = []
     for grid in _grids(tables):
         rows = [[printable(cell.text) for cell in row] for row in grid.rows]
@@ -53,12 +53,12 @@ def render_tables(tables: PaperTables) -> list[str]:
 
 
 def render_tables_markdown(tables: PaperTables) -> str:
-    """The same; no text out of the results is read as markup."""
+    """The same as Markdown; text from the results is never read as markup."""
     lines = ["## Ordered CommonGen: the paper's tables", ""]
     for grid in _grids(tables):
         titles = [title.replace("\n", " ") for title in grid.titles]
         rows = [
-            [plain(cell.text) if column < grid.left else cell.text for column, cell in enumerate(row)]
+            [escape(cell.text) if column < grid.left else cell.text for column, cell in enumerate(row)]
             for row in grid.rows
         ]
         lines += [f"### {grid.caption}", "", *table(titles, rows, left=grid.left)]
@@ -75,7 +75,7 @@ def _grids(tables: PaperTables) -> Iterator[Grid]:
         _spreads_grid(f"Table 2: by part-of-speech pattern; {deviation}", ("pattern",), patterns),
         _spreads_grid(f"Table 3: by template and condition; {deviation}", ("template", "condition"), templates),
         _models_grid("Table 4: one-shot; delta: one-shot minus zero-shot", tables.table4),
-        _models_grid("Table 7: template 0 alone; delta: ordered minus original", tables.table7),
+        _models_grid("Table 7: only template 0; delta: ordered minus original", tables.table7),
         _gains_grid(tables.reasoning_gains),
         _lists_grid(tables.figure3, len(tables.models)),
         _orders_grid(tables.figure4),
@@ -106,7 +106,7 @@ def _gains_grid(gains: Sequence[ReasoningGain]) -> Grid:
         for gain in gains
         for about, cells in (((f"{gain.model} - {gain.base}", ""), gain.gains), (("", "paper"), gain.published))
     ]
-    caption = "Table 7: what reasoning adds, a model minus its base"
+    caption = "Table 7: gain from reasoning; reasoning model minus base model"
     return text_grid(caption, ["models", "", *map(catalogue.title_of, names)], rows, 2)
 
 
@@ -120,8 +120,8 @@ def _spreads_grid(
             f"{whose}n = {max(spread.models for spread in spreads.values())}",
             *(spread_text(spreads[name]) for name in metrics),
         ]
-        for told, ours, paper in lines
-        for about, whose, spreads in ((told, "", ours), ([""] * len(keys), "paper, ", paper))
+        for key, ours, paper in lines
+        for about, whose, spreads in ((key, "", ours), ([""] * len(keys), "paper, ", paper))
         if spreads
     ]
     titles = [*keys, "models", *map(catalogue.title_of, metrics)]
@@ -130,26 +130,26 @@ def _spreads_grid(
 
 def _lists_grid(bars: Sequence[Bar], models: int) -> Grid:
     return text_grid(
-        f"Figure 3: ordered lists by how many of {models} models composed them",
-        ["models", "lists", "percent", "at most,\npercent"],
+        f"Figure 3: ordered lists by number of models (of {models}) that composed them",
+        ["models", "lists", "percent", "cumulative\npercent"],
         [[str(bar.models), f"{bar.lists:,}", number(bar.share), number(bar.cumulative_share)] for bar in bars],
     )
 
 
 def _orders_grid(columns: Sequence[OrdersOfSets]) -> Grid:
-    """A row for each number of orders, since there are 25 of them and seldom as many models."""
+    """One row for each number of orders, because there are 25 of them and usually fewer models."""
     orders = range(max((len(column.sets) for column in columns), default=0))
     means = [["mean", *(number(column.mean) for column in columns)]] if columns else []
     return text_grid(
-        "Figure 4: concept sets by how many of their orders at least so many models composed",
+        "Figure 4: concept sets by number of orders that at least n models composed, a column for each n",
         ["orders", *(str(column.models) for column in columns)],
         [*means, *([str(count), *(f"{column.sets[count]:,}" for column in columns)] for count in orders)],
     )
 
 
 def _measured(cells: Iterable[Values]) -> list[str]:
-    there = {name for values in cells for name, value in values.items() if value is not None}
-    return [name for name in catalogue.published_metrics() if name in there]
+    known = {name for values in cells for name, value in values.items() if value is not None}
+    return [name for name in catalogue.published_metrics() if name in known]
 
 
 def _cells(values: Values, names: Sequence[str], form: str) -> Iterator[str]:

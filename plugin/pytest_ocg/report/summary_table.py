@@ -1,4 +1,4 @@
-"""The summary table as lines of text, its rows by template and pattern, and a few misses to look at."""
+"""The summary table as lines of text, the tables by template and pattern, and a few misses."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from pytest_ocg.run.record import (
     read_record,
 )
 
-WORRYING_TRUNCATION = 0.05
+_MAX_TRUNCATED_SHARE = 0.05
 
 
 def render_table(results: Results, *, with_intervals: bool = False) -> list[str]:
-    """One line per model and condition, the deltas to `original` and the published numbers under it, and footnotes.
+    """One line per model and condition, with deltas to `original` and published numbers below it, and footnotes.
 
-    A metric that no row has leaves no column, only a footnote that says why. `with_intervals` adds a line of 95 %
-    intervals over concept sets.
+    A metric without a value in any row has no column, but a footnote with the reason. `with_intervals` adds a line of
+    95 % intervals over concept sets.
     """
     rows = results.rows
     columns = titles_of(rows)
@@ -50,13 +50,13 @@ def render_table(results: Results, *, with_intervals: bool = False) -> list[str]
 
 
 def titles_of(rows: Sequence[Row]) -> dict[str, str]:
-    """The title of each metric that any row has a value of, the shipped ones first."""
+    """The title of each metric that has a value in any row, the shipped metrics first."""
     names = dict.fromkeys((*catalogue.METRICS, *(name for row in rows for name in row.metrics)))
     return {name: catalogue.title_of(name) for name in names if any(row.value(name) is not None for row in rows)}
 
 
 def render_grid(titles: Sequence[str], lines: Sequence[Sequence[str]], *, left: int) -> list[str]:
-    """The lines under titles of one or two lines each; the first `left` columns flush left, the others right."""
+    """The lines under titles of one or two lines each; the first `left` columns are left-aligned, the others right."""
     from tabulate import tabulate
 
     above = [title.rpartition("\n")[0] for title in titles]
@@ -70,21 +70,21 @@ def render_grid(titles: Sequence[str], lines: Sequence[Sequence[str]], *, left: 
 
 
 def footnotes(metrics: Iterable[Mapping[str, MetricScore]]) -> Iterator[str]:
-    """Why a metric has no value in one of these rows, each reason once."""
+    """The reasons why metrics have no value in one of these rows, each reason once."""
     reasons: dict[str | None, list[str]] = {}
-    for of_row in metrics:
-        for name, score in of_row.items():
+    for scores in metrics:
+        for name, score in scores.items():
             if score.value is None:
-                where = reasons.setdefault(score.reason, [])
+                labels = reasons.setdefault(score.reason, [])
                 label = catalogue.label_of(name)
-                if label not in where:
-                    where.append(label)
+                if label not in labels:
+                    labels.append(label)
     for reason, labels in reasons.items():
-        yield f"-: {', '.join(labels)}: {reason}"
+        yield f"no value: {', '.join(labels)}: {reason}"
 
 
 def interval_footnotes(results: Results) -> Iterator[str]:
-    """Why a metric that has a value has no interval, each reason once."""
+    """The reasons why metrics with a value have no interval, each reason once."""
     reasons: dict[str, list[str]] = {}
     for row in results.rows:
         for name, title in titles_of([row]).items():
@@ -96,13 +96,13 @@ def interval_footnotes(results: Results) -> Iterator[str]:
 
 
 def interval_cell(score: MetricScore | None) -> str:
-    """The 95 % interval of a score, `[20.1, 22.8]`, a dash where there is none."""
+    """The 95 % interval of a score, `[20.1, 22.8]`; a dash without one."""
     interval = None if score is None else score.interval
     return "-" if interval is None else f"[{interval.low:.1f}, {interval.high:.1f}]"
 
 
 def counts_line(row: Row) -> str:
-    """How many cases there were and what became of them."""
+    """The number of cases with each outcome."""
     counts = row.counts
     parts = [f"{counts.hit:,} hit, {counts.miss:,} missed, {counts.error:,} without a reply"]
     if counts.errors:
@@ -114,39 +114,39 @@ def counts_line(row: Row) -> str:
         parts.append(f"{counts.selected:,} of {counts.planned:,} selected")
     parts.append(f"{counts.cached:,} from the cache")
     if counts.echo:
-        parts.append(f"{counts.echo:,} repeat the bare list of words")
+        parts.append(f"{counts.echo:,} repeat the word list")
     if counts.truncated:
-        parts.append(f"{counts.truncated:,} cut off at the cap of new tokens")
+        parts.append(f"{counts.truncated:,} cut off at the token limit")
     return f"{row.model} {row.condition}: {counts.done:,} cases: {'; '.join(parts)}"
 
 
 def truncation_notes(results: Results) -> Iterator[str]:
-    """A warning for each row of which more than one reply in twenty was cut off at the cap of new tokens."""
+    """A warning for each row with more than 5 % of its replies cut off at the token limit."""
     for row in results.rows:
         counts = row.counts
         share = counts.truncated / counts.done if counts.done else 0.0
-        if share > WORRYING_TRUNCATION:
+        if share > _MAX_TRUNCATED_SHARE:
             yield (
-                f"{row.model} {row.condition}: {share:.1%} of the replies were cut off at the cap of new tokens; "
+                f"{row.model} {row.condition}: {share:.1%} of the replies were cut off at the token limit; "
                 "raise it with --ocg-max-new-tokens"
             )
 
 
 def usage_line(row: Row) -> str | None:
-    """What a hosted model's replies took in tokens and money; None for any other model."""
+    """The tokens and the cost of a hosted model's replies; None for any other model."""
     usage = row.usage
     if row.identity.get("backend") != "openai":
         return None
-    told = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
+    tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
     if usage.uncounted:
-        told += f" ({usage.uncounted:,} replies without a count)"
+        tokens += f" ({usage.uncounted:,} replies without a count)"
     cost, new_cost = usage.cost_dollars, usage.new_cost_dollars
     costs = "cost unknown" if cost is None else f"${cost:,.2f}, of which ${new_cost:,.2f} for replies of this run"
-    return f"{row.model} {row.condition}: {told}; {costs}"
+    return f"{row.model} {row.condition}: {tokens}; {costs}"
 
 
 def recipe_line(results: Results) -> str:
-    """What the numbers were measured on and with."""
+    """The dataset, templates, number of shots and matcher of a run."""
     dataset, selection = results.dataset, results.selection
     sample = f" (sample {selection.sets})" if selection.sets else ""
     shard = f", shard {selection.shard}" if selection.shard else ""
@@ -158,22 +158,22 @@ def recipe_line(results: Results) -> str:
 
 
 def made_by_line(row: Row) -> str | None:
-    """How the replies of a row were made; None where there are none."""
-    told = []
+    """How the replies of a row were made; None without replies."""
+    descriptions = []
     for source in row.made_by:
         facts = [source.get(key) for key in ("source", "revision", "dtype", "device")]
         quantization, size = source.get("quantization"), source.get("batch_size")
         facts += [quantization if quantization not in (None, "none") else None, f"batch {size}" if size else None]
-        told.append(", ".join(str(fact) for fact in facts if fact))
-    different = [text for text in dict.fromkeys(told) if text]
+        descriptions.append(", ".join(str(fact) for fact in facts if fact))
+    different = [text for text in dict.fromkeys(descriptions) if text]
     return f"{row.model}: {' | '.join(different)}" if different else None
 
 
 def published_values(results: Results, row: Row) -> Mapping[str, float | None] | None:
-    """The paper's numbers for the row, None where the paper has none or the run is not what the paper ran.
+    """The paper's numbers for the row; None if the paper has none or ran something else.
 
-    Comparable is all six templates over all 192 sets of commongen-lite, without sample, zero-shot (Table 1) or one-shot
-    (Table 4, condition `ordered`), with the inflection matcher.
+    A run is comparable if it has all six templates, all 192 sets of commongen-lite, no sample, and the inflection
+    matcher. Zero-shot is compared with Table 1, one-shot in condition `ordered` with Table 4.
     """
     selection = results.selection
     is_paper_run = (
@@ -198,7 +198,7 @@ def published_values(results: Results, row: Row) -> Mapping[str, float | None] |
 
 
 def render_breakdown(results: Results) -> Iterator[str]:
-    """For each row a table with a line per template (Table 3), and one with a line per pattern asked for (Table 2)."""
+    """For each row, a table with a line per template (Table 3) and one with a line per pattern asked for (Table 2)."""
     metrics = catalogue.pattern_metrics()
     for row in results.rows:
         name = f"{row.model} {row.condition}"
@@ -214,11 +214,11 @@ def render_breakdown(results: Results) -> Iterator[str]:
 
 
 def row_line(row: Row) -> str:
-    """A row in one line: its cases, and each metric that has a value."""
+    """A row in one line: its cases and each metric with a value."""
     counts = row.counts
     scores = [f"{catalogue.label_of(name)} {number(row.value(name))}" for name in titles_of([row])]
-    told = f"{counts.hit:,} hit, {counts.miss:,} missed, {counts.error:,} without a reply"
-    return "; ".join([f"{row.model} {row.condition}: {told}", *scores])
+    outcomes = f"{counts.hit:,} hit, {counts.miss:,} missed, {counts.error:,} without a reply"
+    return "; ".join([f"{row.model} {row.condition}: {outcomes}", *scores])
 
 
 def _cells(scores: Mapping[str, float | None], names: Sequence[str]) -> list[str]:
@@ -226,7 +226,7 @@ def _cells(scores: Mapping[str, float | None], names: Sequence[str]) -> list[str
 
 
 def shown_cases(lines: Iterable[str], outcome: Outcome, number: int) -> list[str]:
-    """Up to `number` cases of this outcome, one line each, in turn from every model and part-of-speech pattern."""
+    """Up to `number` cases with this outcome, one line each, in turn from each model and part-of-speech pattern."""
     by_pattern: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for line in lines:
         asked = model_and_pattern(line, outcome)
@@ -239,10 +239,10 @@ def shown_cases(lines: Iterable[str], outcome: Outcome, number: int) -> list[str
 
 
 def case_line(record: CaseRecord) -> str:
-    """What became of the case on one line, with the template and pattern it was asked by."""
+    """The outcome of a case on one line, with its template and pattern."""
     if isinstance(record, ErrorRecord):
-        said = f"{record.error}: {printable(record.detail)} | asked: {' '.join(record.concepts)}"
+        outcome = f"{record.error}: {printable(record.detail)} | asked: {' '.join(record.concepts)}"
     else:
         assert isinstance(record, ReplyRecord)
-        said = describe(record.concepts, record.missing, record.order_break, record.reply)
-    return f"{record.model} t{record.template} {record.pattern}: {said}"
+        outcome = describe(record.concepts, record.missing, record.order_break, record.reply)
+    return f"{record.model} t{record.template} {record.pattern}: {outcome}"

@@ -1,11 +1,11 @@
-"""What the gate said, as lines for a terminal, as Markdown for a pull request, and for GitHub Actions."""
+"""The verdicts of the gate as lines for a terminal, as Markdown, and as annotations for GitHub Actions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pytest_ocg.report.markup import code, number, plain, table
+from pytest_ocg.report.markup import code, escape, number, table
 from pytest_ocg.results.verdicts import Check, Status, Verdict
 
 NO_ROWS = "gate: NOT EVALUATED the results have no rows"
@@ -14,13 +14,13 @@ _TITLES = ("metric", "value", "95 % interval", "bound", "limit", "baseline", "ho
 
 
 def render_verdicts(verdicts: Sequence[Verdict]) -> list[str]:
-    """What is to be said of single limits, then a line for each verdict."""
+    """The notes on single limits, then one line for each verdict."""
     notes = [f"gate: {note}" for verdict in verdicts for note in verdict.notes]
     return [*notes, *(verdict.line() for verdict in verdicts)] if verdicts else [NO_ROWS]
 
 
 def render_verdicts_markdown(verdicts: Sequence[Verdict]) -> str:
-    """The verdicts with a table of what was held against each; no text out of the results is read as markup."""
+    """The verdicts, each with a table of its limits; text from the results is never read as markup."""
     lines = ["## Ordered CommonGen: gate", ""]
     for verdict in verdicts:
         line = code(verdict.line(), _LONGEST_LINE)
@@ -36,7 +36,7 @@ def _cells(check: Check) -> list[str]:
         code(check.metric),
         number(check.value),
         "-" if check.interval is None else f"{check.interval[0]:.2f} to {check.interval[1]:.2f}",
-        plain(check.bound),
+        escape(check.bound),
         number(check.limit),
         number(None if check.fall is None else check.fall.baseline),
         "yes" if check.holds else "**no**",
@@ -49,9 +49,10 @@ _LEVELS = {Status.FAILED: "error", Status.NOT_EVALUATED: "warning"}
 def tell_github(
     environment: Mapping[str, str], verdicts: Sequence[Verdict], render: Callable[[], str]
 ) -> Iterator[str]:
-    """The lines to print, after the Markdown that `render` makes was put into the summary of the step.
+    """The lines to print in GitHub Actions; the Markdown from `render` is added to the step summary.
 
-    Nothing happens outside of GitHub Actions; a summary that cannot be written is one more line.
+    Outside GitHub Actions there are no lines and nothing is written. If the summary cannot be written, one more line
+    reports it.
     """
     if environment.get("GITHUB_ACTIONS") != "true":
         return

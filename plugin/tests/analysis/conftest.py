@@ -10,9 +10,9 @@ WORDS = ("ask", "bake", "cup", "dog")
 
 
 def record(asked, written, *, set_id="cs000", condition="ordered", **more):
-    """The record of what was asked for, and the concepts as the reply has them, first to last.
+    """A record with the concepts asked for and the concepts in the order of the reply.
 
-    Without `written` there is no reply. Concepts of four letters or more are verbs.
+    If `written` is None, there is no reply. Concepts of four letters or more are verbs.
     """
     pattern = "".join("V" if len(word) > 3 else "N" for word in asked)
     plain = {"condition": condition, "set": set_id, "concepts": list(asked), "pattern": pattern}
@@ -30,7 +30,7 @@ def record(asked, written, *, set_id="cs000", condition="ordered", **more):
 
 
 def model_records(write, *, sets=1, templates=1, words=WORDS, **more):
-    """What a model replies to every order of some sets, `write(asked)` its concepts in the order of the reply."""
+    """A model's replies to every order of some sets; `write(asked)` is the concepts in the order of the reply."""
     return [
         record(asked, write(asked), template=template, set_id=f"cs{number:03d}", **more)
         for number, template in itertools.product(range(sets), range(templates))
@@ -39,7 +39,7 @@ def model_records(write, *, sets=1, templates=1, words=WORDS, **more):
 
 
 def row(model, ordered=20.0, **facts):
-    """A row of results whose coverage in order is `ordered`, and a point more under template 3."""
+    """A row of results whose coverage with order is `ordered`, and one point more under template 3."""
     cells = {
         "coverage_unordered": 2 * ordered, "coverage_ordered": ordered, "ordered_rate": 50.0, "diverse_rate": 90.0,
     }  # fmt: skip

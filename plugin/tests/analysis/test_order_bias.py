@@ -1,6 +1,6 @@
-"""The order a reply has, how much a model keeps to one order, and how that bends what is asked of it.
+"""The order of a reply, a model's preference for one order, and how often the order asked for is kept.
 
-Checked on replies whose answer is known, and on models whose bias is: none, one order whatever is asked, in between.
+The tests use replies with a known order, and models with a known bias: none, always one order, or in between.
 """
 
 import dataclasses
@@ -43,11 +43,11 @@ ORDERS = list(itertools.permutations(("ask", "bake", "cup", "dog")))
         ([[4], [0, 4]], ("run", "dog")),
     ],
 )
-def test_concepts_stand_where_they_first_occur_and_one_word_for_two_leaves_it_open(positions, order):
+def test_the_realised_order_is_by_first_position_and_none_if_two_are_at_one_word(positions, order):
     assert realised_order(["dog", "run"], positions) == order
 
 
-def test_a_reply_may_keep_the_order_asked_for_and_yet_begin_with_another(make_record):
+def test_a_reply_can_be_in_order_and_realise_another_order(make_record):
     found = read_reply_order(make_record(A, ["cup", "ask", "cup"]))
     assert (found.realised, found.in_order, found.deviates) == (B, True, False)
 
@@ -75,7 +75,7 @@ def test_the_distance_counts_pairs_the_other_way_round_and_is_the_same_both_ways
     assert kendall_distance(tuple(one), tuple(other)) == kendall_distance(tuple(other), tuple(one)) == distance
 
 
-def test_of_the_24_orders_of_four_1_3_5_6_5_3_1_lie_at_distance_0_to_6():
+def test_of_the_24_orders_of_four_1_3_5_6_5_3_1_are_at_distance_0_to_6():
     found = Counter(kendall_distance(tuple("abcd"), order) for order in itertools.permutations("abcd"))
     assert [found[distance] for distance in range(7)] == [1, 3, 5, 6, 5, 3, 1]
 
@@ -100,7 +100,7 @@ def test_replies_are_grouped_by_template_and_set(make_record):
 
 @pytest.fixture
 def preference(make_record):
-    """Measures what is written for each set in turn; two concepts, asked for as `ask cup`."""
+    """Measures the replies to each set in turn; two concepts, asked for as `ask cup`."""
 
     def measure(*sets, concepts=2, template=0):
         records = [
@@ -130,25 +130,25 @@ def test_shares_and_entropy_are_those_of_the_counts(preference, written, default
     assert (found.replies, found.sets) == (len(written), 1)
 
 
-def test_a_model_that_always_writes_one_order_has_all_of_the_share_and_no_entropy(make_model):
+def test_a_model_that_always_writes_one_order_has_a_share_of_100_and_no_entropy(make_model):
     replies = [read_reply_order(record) for record in make_model(sorted)]
     found = measure_preference(replies, 4)
     assert (found.default_share, found.held_out_share, found.entropy_bits) == (100, 100, 0)
 
 
-def test_a_model_that_does_as_asked_has_a_24th_of_the_share_and_all_of_the_entropy(make_model):
+def test_a_model_that_follows_the_prompt_has_a_share_of_1_in_24_and_maximum_entropy(make_model):
     found = measure_preference([read_reply_order(record) for record in make_model(list)], 4)
     assert (found.default_share, found.held_out_share) == pytest.approx((100 / 24, 0))
     assert found.entropy_bits == pytest.approx(math.log2(24)) == pytest.approx(found.most_bits)
 
 
-def test_sets_weigh_by_their_replies_in_shares_and_alike_in_entropy(preference):
+def test_sets_weigh_by_their_replies_in_shares_and_equally_in_entropy(preference):
     found = preference([A, A, A, A], [A, B])
     assert found.default_share == pytest.approx(100 * 5 / 6)
     assert found.entropy_bits == pytest.approx(0.5)
 
 
-def test_templates_weigh_alike(make_record):
+def test_templates_weigh_equally(make_record):
     written = {0: [A, A, A, A], 1: [A, B]}
     replies = [
         read_reply_order(make_record(A, order, template=template))
@@ -158,7 +158,7 @@ def test_templates_weigh_alike(make_record):
     assert measure_preference(replies, 2).default_share == pytest.approx(75)
 
 
-def test_one_reply_of_a_set_says_nothing_and_none_is_not_zero(preference):
+def test_a_set_with_one_reply_is_left_out_and_the_value_is_none_not_zero(preference):
     for found in (preference(), preference([A]), preference([PART, PART])):
         assert (found.default_share, found.held_out_share, found.entropy_bits) == (None, None, None)
         assert (found.entropy_bits_at_random, found.sets) == (None, 0)
@@ -176,12 +176,12 @@ def test_at_random_the_held_out_share_is_one_over_the_orders_however_few_replies
 
 
 @pytest.mark.parametrize(("replies", "orders"), [(2, 2), (3, 2), (4, 3), (2, 24), (3, 24)])
-def test_the_entropy_at_random_is_the_mean_over_all_that_can_be_written(replies, orders):
+def test_the_entropy_at_random_is_the_mean_over_all_possible_replies(replies, orders):
     every = [entropy_bits(Counter(chosen)) for chosen in itertools.product(range(orders), repeat=replies)]
     assert random_entropy_bits(replies, orders) == pytest.approx(math.fsum(every) / len(every))
 
 
-def test_the_entropy_at_random_comes_near_its_most_with_many_replies():
+def test_the_entropy_at_random_is_near_its_maximum_with_many_replies():
     assert random_entropy_bits(24, 24) < random_entropy_bits(5000, 24) < math.log2(24)
     assert random_entropy_bits(5000, 24) == pytest.approx(math.log2(24), abs=0.01)
 
@@ -195,7 +195,7 @@ def test_the_entropy_at_random_comes_near_its_most_with_many_replies():
         (lambda asked: asked[:3], [(0, 0, 0, 0)] * 4),
     ],
 )
-def test_the_heat_map_counts_where_the_concept_asked_for_at_each_place_stands(make_model, write, heat_map):
+def test_the_heat_map_counts_the_place_in_the_reply_of_the_concept_asked_for_at_each_place(make_model, write, heat_map):
     replies = [read_reply_order(record) for record in make_model(write)]
     assert measure_preference(replies, 4).heat_map == tuple(heat_map)
 
@@ -211,14 +211,14 @@ def test_a_model_that_always_writes_one_order_keeps_it_when_asked_for_and_no_oth
     assert bias.without_default == 0
 
 
-def test_a_model_that_does_as_asked_has_no_default_order_to_be_far_from(make_model):
+def test_a_model_that_follows_the_prompt_has_no_default_order(make_model):
     [bias] = order_biases(make_model(list))
     assert by_place(bias.by_distance) == dict.fromkeys(range(7))
     assert bias.without_default == bias.replies == 24
 
 
-# Sets differ in how often they succeed, which must not show as a slope: sets that always deviate would, if the
-# default order were looked for in all replies, be the only ones at distance 0.
+# Sets differ in their hit rate. This must not show as a slope: if the default order were estimated from all replies,
+# sets that always deviate would be the only ones at distance 0.
 @pytest.mark.parametrize("chances", [[0.5], [0.0], [0.0, 0.1, 0.5, 0.95, 1.0]])
 def test_a_model_without_bias_shows_a_flat_line(make_model, chances):
     chance = random.Random(7)
@@ -247,11 +247,11 @@ def test_a_model_that_falls_back_to_one_order_shows_a_step_at_distance_0(make_mo
     assert all(40 < shares[distance] < 60 for distance in range(1, 7))
 
 
-def test_a_reply_has_no_say_in_the_default_order_it_is_held_against(make_record):
+def test_a_reply_does_not_influence_the_default_order_it_is_compared_with(make_record):
     one, other, third = ORDERS[0], ORDERS[1], ORDERS[2]
     [bias] = order_biases([make_record(one, other), make_record(other, third)])
     found = {one.at: one.replies for one in bias.by_distance if one.replies}
-    # The first is held against `third`, the second against `other`, the order it is itself asked for.
+    # The first is compared with `third`, the second with `other`, the order that it is itself asked for.
     assert found == {0: 1, 1: 1}
 
 
@@ -284,10 +284,10 @@ def test_the_ordered_rate_is_of_the_replies_with_every_concept(make_record):
     assert (bias.by_first_verb[0].coverage_ordered, bias.by_first_verb[0].ordered_rate) == (0, None)
 
 
-def test_bare_lists_are_counted_and_the_preference_is_told_with_and_without_them(make_record):
+def test_echoes_are_counted_and_the_preference_is_given_with_and_without_them(make_record):
     asked, other = ("cup", "bake"), ("bake", "cup")
-    lists = [make_record(asked, asked, echo=True) for _ in range(2)]
-    [bias] = order_biases([*lists, make_record(asked, other), make_record(asked, other)])
+    echoes = [make_record(asked, asked, echo=True) for _ in range(2)]
+    [bias] = order_biases([*echoes, make_record(asked, other), make_record(asked, other)])
     assert (bias.replies, bias.covered, bias.echoes) == (4, 4, 2)
     assert (bias.as_scored.default_share, bias.without_echo.default_share) == (50, 100)
     assert (bias.as_scored.entropy_bits, bias.without_echo.entropy_bits) == (1, 0)
@@ -307,7 +307,7 @@ def test_errors_are_in_no_number(make_record):
     assert bias.replies == 1
 
 
-def test_models_conditions_shots_and_sizes_of_sets_are_kept_apart(make_record):
+def test_models_conditions_shots_and_set_sizes_are_separate(make_record):
     asked, written = ("cup", "bake"), ("bake", "cup")
     found = order_biases(
         [
@@ -325,7 +325,7 @@ def test_models_conditions_shots_and_sizes_of_sets_are_kept_apart(make_record):
     assert [len(bias.by_distance) for bias in found] == [2, 2, 2, 2, 4]
 
 
-def test_in_condition_original_too_it_is_the_order_of_the_prompt_that_is_kept_or_not(make_model):
+def test_condition_original_is_compared_with_the_order_of_the_prompt_too(make_model):
     original = make_model(sorted, condition="original")
     assert {record.outcome for record in original} == {Outcome.HIT}
     [bias], [ordered] = order_biases(original), order_biases(make_model(sorted))

@@ -1,4 +1,4 @@
-"""Figures 3 and 4: which ordered lists models compose, and how many of a set's orders."""
+"""Figures 3 and 4: which ordered lists the models compose, and how many orders of each set."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ def records(make_record):
     ]  # fmt: skip
 
 
-def test_a_list_is_composed_by_a_model_that_does_with_any_template(records):
+def test_a_list_is_composed_if_the_model_has_a_hit_with_any_template(records):
     found = composed_lists(records)
     assert found.models == ("a", "b")
     assert found.by_list == {("x", ONE): 2, ("x", TWO): 1, ("y", ONE): 1, ("y", TWO): 0}
@@ -45,7 +45,7 @@ def test_figure_4_counts_sets_by_how_many_of_their_orders_at_least_that_many_mod
     ]
 
 
-def test_a_model_that_does_as_asked_composes_all_24_orders_of_every_set(make_model):
+def test_a_model_that_follows_the_prompt_composes_all_24_orders_of_every_set(make_model):
     composed = composed_lists(make_model(list, sets=3))
     assert figure3(composed)[-1].lists == 72
     assert figure4(composed)[0].sets == (*[0] * 24, 3)
@@ -64,7 +64,7 @@ def test_a_list_without_any_reply_is_not_composed_and_counted(make_record):
     assert (found.by_list[("cs000", ONE)], found.unjudged) == (1, 0)
 
 
-def test_only_zero_shot_replies_to_the_ordered_prompt_count_unless_asked_otherwise(make_record):
+def test_only_zero_shot_replies_to_the_ordered_prompt_count_by_default(make_record):
     records = [make_record(ONE, ONE, condition="original"), make_record(TWO, TWO, shots=1)]
     assert composed_lists(records).by_list == {}
     assert composed_lists(records, shots=1).by_list == {("cs000", TWO): 1}

@@ -1,4 +1,4 @@
-"""The paper's tables on made-up rows: lines of one model and means over models, the published numbers beside."""
+"""The paper's tables on made-up rows: lines of one model and means over models, with the published numbers."""
 
 import dataclasses
 import json
@@ -48,7 +48,7 @@ def test_table_7_is_template_0_alone_and_a_row_without_it_is_left_out(make_row):
     assert line.published["coverage_ordered"] == 34.22
 
 
-def test_a_reasoning_model_is_held_against_its_base_where_both_were_run(make_row):
+def test_a_reasoning_model_is_compared_with_its_base_if_both_were_run(make_row):
     rows = [
         make_row("qwen2-7b", 30.0, published_as="Qwen2-7B"),
         make_row("marco-o1", 33.0, published_as="Macro-o1"),
@@ -102,7 +102,7 @@ def test_one_shot_tables_by_pattern_and_template_have_nothing_published(make_row
         ([1.0, 3.0], Spread(2, pytest.approx(2**0.5), 2)),
     ],
 )
-def test_a_spread_is_of_the_values_that_are_there(values, expected):
+def test_a_spread_is_of_the_values_that_are_not_none(values, expected):
     assert spread(values) == expected
 
 

@@ -26,7 +26,7 @@ def test_a_comparison_exits_with_0_whatever_the_difference(folders):
     assert status == 0
     assert said.startswith(f"old: {folders[0] / 'results.json'}\nnew: {folders[1] / 'results.json'}\n")
     assert "cases: 7 hit to miss, 0 miss to hit, 0 hit in both, 9 missed in both" in said
-    assert "concept sets that changed most:\n\nbake_V ccake_N: 2 to 0 hits of 2 (2 lost, 0 won)\n" in said
+    assert "concept sets that changed most:\n\nbake_V ccake_N: 2 to 0 hits of 2 (2 lost, 0 gained)\n" in said
     assert ocg_compare(folders[1] / "results.json", folders[0])[0] == 0
 
 

@@ -66,7 +66,7 @@ def test_html_has_the_history_of_earlier_runs(run, tmp_path):
     )  # fmt: skip
     assert (made.returncode, made.stdout, made.stderr) == (0, "", "")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "How were the runs before?" in text
+    assert "<h2>Gate history</h2>" in text
     assert "2026-01-31T10:00:00+00:00" in text
 
 

@@ -81,10 +81,10 @@ def test_every_table_and_figure_is_there_where_the_runs_are(folders):
         "Table 2: by part-of-speech pattern; mean ± standard deviation over models",
         "Table 3: by template and condition; mean ± standard deviation over models",
         "Table 4: one-shot; delta: one-shot minus zero-shot",
-        "Table 7: template 0 alone; delta: ordered minus original",
-        "Table 7: what reasoning adds, a model minus its base",
-        "Figure 3: ordered lists by how many of 2 models composed them",
-        "Figure 4: concept sets by how many of their orders at least so many models composed",
+        "Table 7: only template 0; delta: ordered minus original",
+        "Table 7: gain from reasoning; reasoning model minus base model",
+        "Figure 3: ordered lists by number of models (of 2) that composed them",
+        "Figure 4: concept sets by number of orders that at least n models composed, a column for each n",
     ]
     assert not any(" need" in line for line in said if not line.startswith("deltas"))
 
@@ -101,7 +101,7 @@ def test_a_model_has_its_numbers_its_deltas_and_the_papers_under_it(folders):
 
 def test_what_reasoning_adds_is_beside_what_it_added_in_the_paper(folders):
     said = said_by(*folders)
-    start = said.index("Table 7: what reasoning adds, a model minus its base")
+    start = said.index("Table 7: gain from reasoning; reasoning model minus base model")
     assert said[start + 5].split() == ["marco-o1", "-", "qwen2-7b", "+0.00", "+95.83", "+95.83"]
     assert said[start + 6].split() == ["paper", "-9.40", "-0.95", "+3.32"]
 
@@ -115,7 +115,7 @@ def test_over_one_model_n_is_1_and_there_is_no_deviation(write):
 
 def test_figures_count_lists_and_orders_over_the_models_with_replies(folders):
     said = said_by(*folders)
-    bars = said[said.index("Figure 3: ordered lists by how many of 2 models composed them") + 5 :][:3]
+    bars = said[said.index("Figure 3: ordered lists by number of models (of 2) that composed them") + 5 :][:3]
     assert [" ".join(bar.split()) for bar in bars] == ["0 0 0.00 0.00", "1 23 95.83 95.83", "2 1 4.17 100.00"]
     assert cells_of(said, "mean ") == [["mean", "24.00", "1.00"]]
     assert cells_of(said, "24 ") == [["24", "1", "0"]]
@@ -149,7 +149,7 @@ def test_a_model_without_generations_is_in_the_tables_and_named_as_left_out_of_t
     folders = [write("a", "a"), write("b", "b"), write("c", "c")]
     (folders[1] / "generations.jsonl").unlink()
     said = said_by(*folders)
-    assert "Figure 3: ordered lists by how many of 2 models composed them" in said
+    assert "Figure 3: ordered lists by number of models (of 2) that composed them" in said
     assert "Figures 3 and 4 are without b, whose results have no generations.jsonl beside them" in said
 
 
@@ -171,7 +171,7 @@ def test_numbers_say_what_they_were_measured_on_and_why_some_are_not_there(write
     said = said_by(write("run"))
     assert "everyday abababab (sample 1:0), templates 0,3, 0-shot, matcher inflection|spacy:3.8.18" in said
     assert "paper: 192 concept sets of CommonGen-lite, six templates, in Table 7 template 0 alone" in said
-    assert any(line.startswith("-: pBLEURT, distinct, perplexity: not asked for;") for line in said)
+    assert any(line.startswith("no value: pBLEURT, distinct, perplexity: not asked for;") for line in said)
 
 
 def test_a_run_that_is_not_whole_is_named(write):

@@ -16,7 +16,7 @@ CELLS = {name: METRICS[name] for name in ("coverage_unordered", "coverage_ordere
 
 @pytest.fixture
 def make_run():
-    """Builds the results and records of a whole run, on the paper's own cases if by the results."""
+    """Builds the results and records of a whole run; by its results it is on the paper's cases."""
 
     def make(model="gemma2-9b", *, condition="ordered", published_as="Gemma2-9B", reply="The dog runs."):
         row = {

@@ -42,7 +42,7 @@ ROW = RowComparison(
 COMPARISON = Comparison(Path("a/results.json"), Path("b/results.json"), (ROW,), ("'x' 'ordered' is only in 'b'",))
 
 
-def test_metrics_stand_in_the_order_of_the_summary_with_interval_and_p():
+def test_metrics_are_in_the_order_of_the_summary_with_interval_and_p():
     lines = render_comparison(COMPARISON)
     assert lines[:4] == [
         "old: a/results.json",
@@ -58,18 +58,18 @@ def test_metrics_stand_in_the_order_of_the_summary_with_interval_and_p():
     assert lines[9].split()[-7:] == ["21.00", "20.00", "-1.00", "-", "-", "-", "-"]
 
 
-def test_what_became_of_cases_and_sets_is_told_below():
+def test_changes_of_cases_and_sets_are_below():
     lines = render_comparison(COMPARISON)
     assert lines[11:] == [
         "",
-        "-: distinct (pooled), own: no mean",
+        "no value: distinct (pooled), own: no mean",
         "cases: 4 hit to miss, 5 miss to hit, 1,200 hit in both, 3 missed in both, 6 without a reply in one or both",
         "concept sets: 2 with more hits, 1 with fewer, 9 with as many; McNemar's exact p <0.0001",
         "note: revision is 'a' in the old and 'b' in the new",
         "",
         "concept sets that changed most:",
         "",
-        "catch_V dog_N: 8 to 4 hits of 24 (4 lost, 0 won)",
+        "catch_V dog_N: 8 to 4 hits of 24 (4 lost, 0 gained)",
         "  asked by template 0: dog catch",
         "  old, hit: A dog catches it.",
         "  new, miss: It is caught.",
@@ -82,15 +82,15 @@ def test_two_models_are_both_named():
     assert title.startswith("tiny -> big ordered: ")
 
 
-def test_nothing_changed_leaves_no_list_of_sets():
+def test_without_changes_there_is_no_list_of_sets():
     unchanged = with_row(cases=replace(CASES, most_changed=()))
     assert "concept sets that changed most:" not in render_comparison(unchanged)
     assert "<details>" not in render_comparison_markdown(unchanged)
 
 
-def test_markdown_has_a_table_and_the_sets_folded_away():
+def test_markdown_has_a_table_and_the_sets_collapsed():
     text = render_comparison_markdown(COMPARISON)
-    assert "| metric | old | new | difference | 95 % interval | p | p (Holm) | smallest drop seen |\n" in text
+    assert "| metric | old | new | difference | 95 % interval | p | p (Holm) | detectable drop |\n" in text
     assert (
         "| <code>coverage w/ order</code> | 50.00 | 48.50 | -1.50 | -2.25 to -0.75 | <0.0001 | 0.0200 | 1.10 |" in text
     )
@@ -99,7 +99,7 @@ def test_markdown_has_a_table_and_the_sets_folded_away():
 
 
 @pytest.mark.parametrize("hostile", ["</details><script>", "a | b", "`x` **y** [z](http://w)", "\x1b[2J\nnew line"])
-def test_replies_can_neither_break_the_markdown_nor_reach_the_terminal_raw(hostile):
+def test_replies_cannot_break_the_markdown_and_are_escaped_in_the_terminal(hostile):
     example = replace(EXAMPLE, new_reply=hostile)
     hostile_set = replace(CASES.most_changed[0], example=example)
     comparison = with_row(

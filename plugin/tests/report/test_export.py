@@ -1,4 +1,4 @@
-"""Cases as CSV and Parquet: exact texts, and what a spreadsheet would run as a formula."""
+"""Cases as CSV and Parquet: exact texts, and cells that a spreadsheet would run as a formula."""
 
 import csv
 import io
@@ -36,7 +36,7 @@ def test_every_field_of_a_record_is_a_column():
     assert fields | {"outcome", "realised"} == set(COLUMNS)
 
 
-def test_an_error_has_empty_cells_where_there_is_no_verdict():
+def test_an_error_has_empty_cells_instead_of_a_verdict():
     [row] = read(render_csv([ERROR]))
     assert (row["outcome"], row["error"], row["reply"], row["covered"], row["realised"]) == (
         "error", "timeout", "", "", "",
@@ -47,7 +47,7 @@ def replying(reply):
     return msgspec.structs.replace(CASE, reply=reply)
 
 
-def test_without_cases_there_is_the_header():
+def test_without_cases_there_is_only_the_header():
     assert render_csv([]).text == ",".join(COLUMNS) + "\r\n"
 
 
@@ -64,20 +64,20 @@ def test_without_cases_there_is_the_header():
         "=1",
     ],
 )
-def test_a_reply_comes_back_exactly(reply):
+def test_a_reply_is_read_back_exactly(reply):
     [row] = read(render_csv([replying(reply)]))
     assert row["reply"] == reply
 
 
-def test_a_lone_surrogate_which_no_file_can_hold_is_written_out():
+def test_a_lone_surrogate_is_written_as_its_escape():
     [row] = read(render_csv([replying("lone \udcff")]))
     assert row["reply"] == "lone \\udcff"
     assert render_csv([replying("lone \udcff")]).text.encode("utf-8")
 
 
-@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\n"])
-def test_what_a_spreadsheet_would_run_is_counted_and_left_or_guarded_when_asked(begin):
-    reply = f"{begin}HYPERLINK()"
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_cells_that_a_spreadsheet_would_run_are_counted_and_guarded_only_on_request(first):
+    reply = f"{first}HYPERLINK()"
     exact = render_csv([replying(reply), CASE])
     guarded = render_csv([replying(reply), CASE], for_spreadsheet=True)
     assert exact.formulas == guarded.formulas == 1
@@ -91,7 +91,7 @@ def test_parquet_without_pyarrow_is_an_error_that_names_it(monkeypatch):
         render_parquet([CASE])
 
 
-def test_parquet_has_typed_columns_and_lists_also_where_all_is_absent():
+def test_parquet_has_typed_columns_and_lists_even_if_all_values_are_absent():
     pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""The forms of a report: chosen by suffix, checked before anything is generated, written where it was said."""
+"""The formats of a report: chosen by suffix, checked before the run, written to the path given."""
 
 import re
 
@@ -23,7 +23,7 @@ def run():
         ("R.HTML", b"<!DOCTYPE html>"),
     ],
 )  # fmt: skip
-def test_the_suffix_chooses_the_form(run, tmp_path, name, starts):
+def test_the_suffix_chooses_the_format(run, tmp_path, name, starts):
     path = tmp_path / "new" / name
     write_report(path, *run)
     assert path.read_bytes().startswith(starts)
@@ -36,7 +36,7 @@ def test_parquet_is_one_of_them(run, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["r.pdf", "r", "html"])
-def test_another_suffix_is_refused_with_those_that_there_are(tmp_path, name):
+def test_an_unknown_suffix_is_refused_with_the_known_ones(tmp_path, name):
     path = tmp_path / name
     with pytest.raises(OptionError) as caught:
         format_of(path)
@@ -55,7 +55,7 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(tmp_path, monke
     )
 
 
-def test_a_folder_that_is_not_there_yet_is_fine(tmp_path):
+def test_a_missing_folder_is_accepted(tmp_path):
     path = tmp_path / "a" / "b" / "r.md"
     assert require_report(path) == path
     assert not path.parent.exists()
@@ -65,7 +65,7 @@ def test_a_folder_that_is_not_there_yet_is_fine(tmp_path):
 def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, name):
     (tmp_path / "file").touch()
     (tmp_path / "folder.md").mkdir()
-    with pytest.raises(OptionError, match=f"{re.escape(name)}' cannot be written there; name a file in a folder"):
+    with pytest.raises(OptionError, match=f"{re.escape(name)}' cannot be written; choose a file in a folder"):
         require_report(tmp_path / name)
 
 
@@ -76,5 +76,6 @@ def test_a_write_that_fails_names_the_file_and_the_way_out(run, tmp_path, name, 
     with pytest.raises(ExportError) as caught:
         write_report(path, *run)
     assert str(caught.value) == (
-        f"report {str(path)!r} cannot be written (Is a directory); name another file, or make it later with {command}"
+        f"report {str(path)!r} cannot be written (Is a directory); choose another file, "
+        f"or write it later with {command}"
     )

@@ -1,4 +1,4 @@
-"""The LaTeX table: the columns of the paper's Table 1, one row per model, safe to be compiled."""
+"""The LaTeX table: the columns of the paper's Table 1, one row per model, safe to compile."""
 
 import msgspec
 import pytest
@@ -23,7 +23,7 @@ def test_a_model_has_one_row_in_the_order_of_the_papers_columns(make_run):
     assert text.endswith("\\hline\n\\end{tabular}\n")
 
 
-def test_deltas_to_original_stand_behind_the_values_and_the_original_row_is_left_out(make_run):
+def test_deltas_to_original_follow_the_values_and_the_original_row_is_left_out(make_run):
     results, _ = make_run()
     [ordered] = results.rows
     deltas = {"coverage_ordered": 3.8, "pbleu": -1.25, "pbleurt": None}
@@ -37,16 +37,16 @@ def test_deltas_to_original_stand_behind_the_values_and_the_original_row_is_left
     )
 
 
-def test_a_row_that_is_not_zero_shot_or_not_ordered_says_so(make_run):
+def test_a_row_that_is_not_zero_shot_or_not_ordered_is_marked(make_run):
     results = changed(make_run(condition="original")[0], {"rows.0.shots": 1})
     assert body(render_latex(results))[0].startswith("gemma2-9b (original, 1-shot) & ")
 
 
-def test_what_was_not_computed_is_a_dash_with_its_reason_in_a_comment(make_run):
+def test_a_missing_value_is_a_dash_with_its_reason_in_a_comment(make_run):
     missing = {"rows.0.metrics.perplexity": {"value": None, "reason": "hub is away"}}
     text = render_latex(changed(make_run()[0], missing))
     assert body(text)[0].endswith(r"& 93.70 & -- \\")
-    assert "% -: perplexity: hub is away" in text.splitlines()
+    assert "% no value: perplexity: hub is away" in text.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_what_was_not_computed_is_a_dash_with_its_reason_in_a_comment(make_run):
         ("", ""),
     ],
 )
-def test_nothing_latex_obeys_is_left_in_a_text(text, written):
+def test_no_latex_command_character_is_left_in_a_text(text, written):
     assert escape(text) == written
 
 
-def test_text_out_of_a_run_does_not_leave_its_comment_or_its_cell(make_run):
+def test_text_from_a_run_does_not_leave_its_comment_or_its_cell(make_run):
     hostile = "x\n\\input{/etc/passwd} & y \\\\ %"
     results = make_run(model=hostile, published_as=None)[0]
     text = render_latex(changed(results, {"matcher": hostile, "dataset.name": hostile}))

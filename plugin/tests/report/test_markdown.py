@@ -1,4 +1,4 @@
-"""The Markdown report: what a reviewer reads in a pull request, and that no text out of a run can break it."""
+"""The Markdown report in a pull request: its content, and that no text from a run can break it."""
 
 import msgspec
 import pytest
@@ -22,13 +22,13 @@ def test_the_verdict_comes_first_and_a_failed_one_is_bold(make_run):
 
 
 @pytest.mark.parametrize("gate", [None, {"verdicts": []}])
-def test_without_a_verdict_it_says_so_and_what_gives_one(make_run, gate):
+def test_without_a_verdict_the_report_names_the_command_for_one(make_run, gate):
     results, records = make_run()
-    [said] = lines(render_markdown(changed(results, {"gate": gate}), records), "- gate: no verdict")
-    assert "`ocg gate RESULTS`" in said
+    [line] = lines(render_markdown(changed(results, {"gate": gate}), records), "- gate: no verdict")
+    assert "`ocg gate RESULTS`" in line
 
 
-def test_a_model_has_its_numbers_and_the_papers_under_them(make_run):
+def test_a_model_has_its_values_and_the_papers_below_them(make_run):
     text = render_markdown(*make_run())
     [ours], [paper] = lines(text, "| <code>gemma2-9b</code> | ordered |"), lines(text, "|  | published |")
     assert ours.split(" | ")[2:] == ["97.51", "75.25", "77.17", "17.60", "41.90", "92.80", "70.10", "93.70", "52.46 |"]
@@ -42,7 +42,7 @@ def test_a_run_that_is_not_the_papers_has_no_published_row(make_run):
     assert not lines(render_markdown(other, records), "|  | published |")
 
 
-def test_deltas_stand_under_the_row_and_what_was_not_computed_has_a_reason(make_run):
+def test_deltas_are_below_the_row_and_a_missing_value_has_a_reason(make_run):
     results, records = make_run()
     results = changed(
         results,
@@ -54,7 +54,7 @@ def test_deltas_stand_under_the_row_and_what_was_not_computed_has_a_reason(make_
     text = render_markdown(results, records)
     [delta] = lines(text, "|  | - original |")
     assert delta.split(" | ")[2:6] == ["-", "+3.80", "-", "-"]
-    assert "- <code>-&#58; perplexity&#58; hub is away</code>" in text.splitlines()
+    assert "- <code>no value&#58; perplexity&#58; hub is away</code>" in text.splitlines()
 
 
 def test_templates_and_patterns_have_their_tables_with_n_and_the_papers_mean(make_run):
@@ -78,25 +78,28 @@ def test_several_models_are_a_mean_with_its_deviation(make_run):
 def test_order_bias_has_shares_entropy_distances_first_verbs_and_places(make_run):
     text = render_markdown(*make_run())
     assert "| <code>gemma2-9b</code> ordered 0-shot | 24 | 4.17 | 0.00 | 4.17 | 4.58 | 3.78 | 4.58 |" in text
-    assert "24 replies, 24 with every concept; of these 0 have two at the same word, 0 repeat the bare list" in text
-    assert "| distance of the asked order from the default order | 0 | 1 | 2 | 3 | 4 | 5 | 6 |" in text
+    assert (
+        "24 replies. 24 have every concept; of these, 0 have two concepts at the same word and 0 repeat the word list."
+        in text
+    )
+    assert "| distance of the order asked for from the default order | 0 | 1 | 2 | 3 | 4 | 5 | 6 |" in text
     assert "| place of the first verb asked for | 3 |" in text
     assert "| 1 | 100.00 | 0.00 | 0.00 | 0.00 |" in text
 
 
-def test_bare_lists_bring_a_second_line_without_them(make_run):
+def test_with_echoes_there_is_a_second_line_without_them(make_run):
     results, records = make_run()
-    assert "bare lists left out" not in render_markdown(results, records)
+    assert "repeat the word list |" not in render_markdown(results, records)
     records[0] = msgspec.structs.replace(records[0], echo=True)
     text = render_markdown(results, records)
-    assert lines(text, "| <code>gemma2-9b</code> ordered 0-shot, bare lists left out | 23 |")
+    assert lines(text, "| <code>gemma2-9b</code> ordered 0-shot, without replies that repeat the word list | 23 |")
 
 
-def test_without_records_it_is_whole_but_for_the_bias(make_run):
-    assert "There is no reply to look at." in render_markdown(make_run()[0], [])
+def test_without_records_only_the_bias_is_missing(make_run):
+    assert "There are no replies." in render_markdown(make_run()[0], [])
 
 
-def test_the_last_line_has_what_it_was_run_with_uncut(make_run):
+def test_the_last_line_has_all_versions_uncut(make_run):
     results, records = make_run()
     results = changed(results, {"run.versions": {f"package-{number}": "1.0" for number in range(40)}})
     assert "package-39 1.0</code>" in render_markdown(results, records).splitlines()[-1]
@@ -106,7 +109,7 @@ HOSTILE = "a|b<img src=x onerror=alert(1)>\n| x | `@all` </details> [l](http://e
 
 
 @pytest.mark.parametrize("place", ["model", "condition"])
-def test_text_out_of_a_run_can_neither_break_a_table_nor_bring_html(make_run, place):
+def test_text_from_a_run_cannot_break_a_table_or_add_html(make_run, place):
     harmless = render_markdown(*make_run(**{place: "harmless", "published_as": None}))
     results, records = make_run(**{place: HOSTILE, "published_as": None}, reply=HOSTILE)
     [of_pattern] = results.rows[0].pattern_values().values()

@@ -1,4 +1,4 @@
-"""The summary table: what it and the lines under it contain, that it fits, and the cases shown below."""
+"""The summary table: its content and width, the lines below it, and the cases shown."""
 
 import msgspec
 import pytest
@@ -39,7 +39,7 @@ def results():
 
 
 def missing(name, reason):
-    """That the first row has no value of the metric, as a change."""
+    """The change that removes the metric's value from the first row."""
     return {f"rows.0.metrics.{name}": {"value": None, "n": 0, "reason": reason}}
 
 
@@ -48,7 +48,7 @@ def counting(results, **counts):
     return changed(results, {f"rows.0.counts.{name}": number for name, number in counts.items()}).rows[0]
 
 
-def test_a_model_has_a_row_and_the_paper_its_numbers_under_it(results):
+def test_a_model_has_a_row_with_the_papers_numbers_below(results):
     lines = table.render_table(results)
     [ours] = [line for line in lines if line.startswith("gemma2-9b")]
     [paper] = [line for line in lines if "published" in line]
@@ -84,7 +84,7 @@ def test_a_run_that_is_not_the_papers_has_no_published_row(results, place, value
     assert not [line for line in table.render_table(other) if "published" in line]
 
 
-def test_the_original_condition_is_held_against_value_minus_delta(results):
+def test_the_original_condition_is_compared_with_value_minus_delta(results):
     row = PUBLISHED.table1["Gemma2-9B"]
     original = changed(results, {"rows.0.condition": "original"})
     published = table.published_values(original, original.rows[0])
@@ -93,14 +93,14 @@ def test_the_original_condition_is_held_against_value_minus_delta(results):
     )
 
 
-def test_one_shot_is_held_against_table_4(results):
+def test_one_shot_is_compared_with_table_4(results):
     one_shot = changed(results, {"rows.0.shots": 1})
     assert table.published_values(one_shot, one_shot.rows[0]) == PUBLISHED.table4["Gemma2-9B"].values
 
 
-def test_a_metric_no_row_has_leaves_a_reason_instead_of_a_column(results):
+def test_a_metric_without_any_value_has_a_reason_instead_of_a_column(results):
     lines = table.render_table(changed(results, missing("perplexity", "hub is away")))
-    assert lines[-1] == "-: perplexity: hub is away"
+    assert lines[-1] == "no value: perplexity: hub is away"
     assert "perplexity" not in "".join(lines[:2])
 
 
@@ -109,10 +109,10 @@ def test_a_metric_one_row_lacks_is_a_dash_there(results):
     lines = table.render_table(msgspec.structs.replace(results, rows=(*results.rows, other)))
     [line] = [line for line in lines if line.startswith("other")]
     assert line.split()[5] == "-"
-    assert "-: pBLEU: fewer than two replies" in lines
+    assert "no value: pBLEU: fewer than two replies" in lines
 
 
-def test_deltas_are_under_the_row_with_their_sign(results):
+def test_deltas_are_below_the_row_with_their_sign(results):
     deltas = {"coverage_ordered": 3.8, "pbleu": -1.25, "perplexity": None}
     lines = table.render_table(changed(results, {"rows.0.delta_vs_original": deltas}))
     [line] = [line for line in lines if "- original" in line]
@@ -120,28 +120,28 @@ def test_deltas_are_under_the_row_with_their_sign(results):
     assert "-1.25" in line
 
 
-def test_counts_say_what_became_of_every_case_and_errors_by_kind(results):
+def test_the_counts_have_every_outcome_and_errors_by_kind(results):
     assert table.counts_line(results.rows[0]) == (
         "gemma2-9b ordered: 27,648 cases: 20,000 hit, 7,000 missed, 648 without a reply (600 refused, 48 timeout); "
-        "5 from the cache; 3 repeat the bare list of words"
+        "5 from the cache; 3 repeat the word list"
     )
 
 
-def test_a_part_of_the_cases_says_how_many_there_are(results):
+def test_a_partial_run_has_the_number_of_all_cases(results):
     line = table.counts_line(counting(results, hit=1, miss=1, error=0, errors={}, selected=4, not_run=2))
     assert "2 cases" in line
     assert "2 not run; 4 of 27,648 selected" in line
 
 
-def test_replies_cut_off_at_the_cap_are_counted(results):
-    assert "; 1,382 cut off" in table.counts_line(counting(results, truncated=1382))
+def test_replies_cut_off_at_the_token_limit_are_counted(results):
+    assert "; 1,382 cut off at the token limit" in table.counts_line(counting(results, truncated=1382))
 
 
 @pytest.mark.parametrize(
     ("counts", "warnings"),
     [({"truncated": 1382}, 0), ({"truncated": 1383}, 1), ({"truncated": 1383, "hit": 0, "miss": 0, "error": 0}, 0)],
 )
-def test_more_than_one_reply_in_twenty_cut_off_at_the_cap_is_warned_of(results, counts, warnings):
+def test_more_than_5_percent_of_replies_cut_off_is_a_warning(results, counts, warnings):
     found = list(table.truncation_notes(msgspec.structs.replace(results, rows=(counting(results, **counts),))))
     assert len(found) == warnings
     for warning in found:
@@ -173,7 +173,7 @@ def test_the_recipe_names_dataset_templates_shots_and_matcher(results):
     )
 
 
-def test_how_replies_were_made_is_on_one_line_and_of_no_replies_on_none(results):
+def test_how_replies_were_made_is_on_one_line_and_none_without_replies(results):
     assert table.made_by_line(results.rows[0]) == "gemma2-9b: google/gemma-2-9b-it, 4bit, batch 192"
     assert table.made_by_line(changed(results, {"rows.0.made_by": []}).rows[0]) is None
 
@@ -192,7 +192,7 @@ def test_patterns_take_turns_among_the_cases_shown():
 
 
 @pytest.mark.parametrize(("number", "shown"), [(0, 0), (1, 1), (3, 3), (100, 3)])
-def test_no_more_cases_are_shown_than_asked_for_or_there_are(number, shown):
+def test_the_number_of_cases_shown_is_limited(number, shown):
     assert len(table.shown_cases([line("NN", place) for place in range(3)], Outcome.MISS, number)) == shown
 
 
@@ -200,11 +200,11 @@ def test_hits_and_errors_are_not_misses():
     assert table.shown_cases([line("NN", 0, "hit"), line("NN", 1, "error")], Outcome.MISS, 5) == []
 
 
-def test_a_reply_cannot_command_the_terminal():
+def test_a_reply_cannot_send_control_codes_to_the_terminal():
     [shown] = table.shown_cases([line("NN", 0, reply="\x1b]0;owned\x07")], Outcome.MISS, 1)
     assert shown.isprintable()
 
 
-def test_a_case_without_a_reply_says_of_what_kind_and_why():
+def test_a_case_without_a_reply_has_its_error_and_detail():
     lines = [line("NN", 0), line("NV", 1, "error", error="refused", detail="No\x1b[2J.")]
     assert table.shown_cases(lines, Outcome.ERROR, 5) == ["m t0 NV: refused: No\\x1b[2J. | asked: dog run"]

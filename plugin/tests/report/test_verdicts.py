@@ -1,4 +1,4 @@
-"""What the gate said, on the terminal, in a pull request and in a workflow of GitHub."""
+"""The verdicts of the gate on the terminal, in a pull request and in a GitHub workflow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def verdict(status, *limits, model="m<b>", reasons=("2 limits hold",)):
 BROKEN = Verdict("m", "m ordered 0-shot", "ordered", 0, Status.FAILED, ("pbleu 46.0 over 45.0", "x was not computed"))
 
 
-def test_the_verdict_is_the_last_line_after_what_is_to_be_said_of_drops():
+def test_the_verdict_is_the_last_line_after_the_notes_on_drops():
     note, line = render_verdicts([verdict(Status.PASSED, Limit("pbleu", 1.0), Limit("pbleu", baseline=22, max_drop=1))])
     assert note.startswith("gate: pbleu 21.4 [20.1, 22.8] is 0.6 under its baseline of 22.0, within max_drop 1 (")
     assert "192 concept sets" in note
@@ -46,51 +46,51 @@ def test_markdown_has_every_limit_and_no_markup_from_the_results():
     assert "- <code>pbleu 21.4 &#91;20.1, 22.8&#93; is 0.6 under its baseline of 22.0, within" in text
 
 
-def told(verdicts, render=lambda: "## Summary\n", **environment):
+def github_lines(verdicts, render=lambda: "## Summary\n", **environment):
     return list(tell_github(environment, verdicts, render))
 
 
 @pytest.mark.parametrize("environment", [{}, {"GITHUB_ACTIONS": "false"}, {"GITHUB_ACTIONS": ""}])
-def test_github_is_told_nothing_outside_of_its_workflows(tmp_path, environment):
+def test_there_are_no_lines_outside_github_workflows(tmp_path, environment):
     summary = tmp_path / "summary.md"
-    assert told([BROKEN], GITHUB_STEP_SUMMARY=str(summary), **environment) == []
+    assert github_lines([BROKEN], GITHUB_STEP_SUMMARY=str(summary), **environment) == []
     assert not summary.exists()
 
 
 def test_each_reason_of_a_failed_gate_is_an_error_in_github():
-    assert told([BROKEN], GITHUB_ACTIONS="true") == [
+    assert github_lines([BROKEN], GITHUB_ACTIONS="true") == [
         "::error title=Ordered CommonGen m ordered 0-shot%3A failed::pbleu 46.0 over 45.0",
         "::error title=Ordered CommonGen m ordered 0-shot%3A failed::x was not computed",
     ]
 
 
-def test_what_could_not_be_judged_is_a_warning_in_github_and_what_passed_is_nothing():
+def test_a_verdict_not_evaluated_is_a_warning_in_github_and_a_passed_one_has_no_line():
     verdicts = [
         verdict(Status.NOT_EVALUATED, model="m", reasons=("partial run",)),
         verdict(Status.PASSED, model="n", reasons=("1 limit holds",)),
     ]
-    assert told(verdicts, GITHUB_ACTIONS="true") == [
+    assert github_lines(verdicts, GITHUB_ACTIONS="true") == [
         "::warning title=Ordered CommonGen m%3A not evaluated::partial run",
     ]
 
 
-def test_text_from_files_cannot_start_a_workflow_command_of_its_own():
+def test_text_from_files_cannot_start_a_workflow_command():
     name = "a,b::warning::\r\n::set-env name=X::1%0A"
     hostile = verdict(Status.FAILED, model=name, reasons=("100 %\r\n::error::x",))
-    [line] = told([hostile], GITHUB_ACTIONS="true")
+    [line] = github_lines([hostile], GITHUB_ACTIONS="true")
     assert line == (
         "::error title=Ordered CommonGen a%2Cb%3A%3Awarning%3A%3A%0D%0A%3A%3Aset-env name=X%3A%3A1%250A%3A failed::"
         "100 %25%0D%0A::error::x"
     )
 
 
-def test_the_summary_of_the_step_is_added_to(tmp_path):
+def test_the_step_summary_is_appended_to(tmp_path):
     summary = tmp_path / "summary.md"
     summary.write_text("before\n", encoding="utf-8")
-    assert told([], GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary)) == []
+    assert github_lines([], GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary)) == []
     assert summary.read_text(encoding="utf-8") == "before\n## Summary\n\n"
 
 
 def test_a_summary_that_cannot_be_written_is_a_warning(tmp_path):
-    [line] = told([], GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(tmp_path))
+    [line] = github_lines([], GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(tmp_path))
     assert line.startswith(f"::warning::the summary '{tmp_path}' cannot be written (")

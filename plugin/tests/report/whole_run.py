@@ -1,4 +1,4 @@
-"""A whole run made up of replies: its results and its records, as they would be read back."""
+"""A made-up run: its results and its records, as read from disk."""
 
 import itertools
 import json
@@ -21,14 +21,14 @@ CONCEPTS = (Concept("dog", "N"), Concept("park", "N"), Concept("run", "V"), Conc
 
 
 def in_order(asked, number):
-    """A reply with the words as asked."""
+    """A reply with the words in the order asked for."""
     return f"Reply {number}: {' and '.join(asked)}."
 
 
 def whole_run(
     reply=in_order, *, models=("gemma2-9b",), sets=1, templates=(0,), started="2026-11-30T10:00:00+00:00", metrics=()
 ) -> tuple[Results, list[CaseRecord]]:
-    """Results and records where `reply` says a text to each order of the concepts and its number, or None."""
+    """Results and records; `reply` gets an order of the concepts and its number, and returns a text or None."""
     records = [
         read_record(_record(Case(model, "ordered", 0, template, f"cs{number:03d}", order), reply, place).as_json())
         for model in models

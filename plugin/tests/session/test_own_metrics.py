@@ -54,7 +54,7 @@ def test_it_can_be_asked_for_alone_and_left_out(bench):
 def test_one_that_fails_costs_no_other_number_and_says_why(bench):
     bench.pytester.makeconftest(conftest(first="raise ZeroDivisionError('of mine')"))
     result = bench.run()
-    result.stdout.fnmatch_lines(["-: words: words failed with ZeroDivisionError: of mine"])
+    result.stdout.fnmatch_lines(["no value: words: words failed with ZeroDivisionError: of mine"])
     metrics = bench.results()["rows"][0]["metrics"]
     assert metrics["words"]["value"] is None
     assert metrics["pbleu"]["value"] is not None

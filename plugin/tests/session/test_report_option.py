@@ -41,7 +41,7 @@ def test_the_ini_file_can_ask_for_it(bench):
     ("name", "message"),
     [
         ("r.md,r.pdf", "*report 'r.pdf' does not end in .html, .md, .tex, .csv or .parquet; rename it"),
-        ("test_bench.py/r.md", "*report 'test_bench.py/r.md' cannot be written there; name a file in a folder*"),
+        ("test_bench.py/r.md", "*report 'test_bench.py/r.md' cannot be written; choose a file in a folder*"),
         (" , ", "*--ocg-report: ' , ' names nothing"),
     ],
 )
@@ -64,6 +64,6 @@ def test_a_report_that_cannot_be_written_in_the_end_is_a_problem_and_loses_nothi
     bench.pytester.makeconftest(BLOCKING)
     result = bench.run("--ocg-report", "new/r.md,r.csv", model="blocking/model")
     result.stdout.fnmatch_lines([
-        "report: r.csv", "ocg: report 'new/r.md' cannot be written (File exists); name another file, or make it later*",
+        "report: r.csv", "ocg: report 'new/r.md' cannot be written (File exists); choose another file, or write it*",
     ])  # fmt: skip
     assert len(bench.generations()) == 72

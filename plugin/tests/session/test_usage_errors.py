@@ -104,4 +104,6 @@ def test_a_scoring_model_that_is_only_part_of_all_costs_no_more_than_its_own_num
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     result = bench.run("--ocg-metrics", "all")
     assert result.parseoutcomes() == {"passed": 18, "missed": 54}
-    result.stdout.fnmatch_lines(["-: pBLEURT: model 'lucadiliello/BLEURT-20' *", "-: perplexity: model *gpt2-xl* *"])
+    result.stdout.fnmatch_lines(
+        ["no value: pBLEURT: model 'lucadiliello/BLEURT-20' *", "no value: perplexity: model *gpt2-xl* *"]
+    )

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
-_LEFT_OUT = (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style")
+_REMOVED_TAGS = (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style")
 _REFERENCE = re.compile(r"#([\w-]+)")
 _LONGEST_TEXT = 4_000
 _SIZE = re.compile(r"([\d.]+)px")
 
 
 def adapt_svg(drawing: str, name: str, *, title: str, description: str, colours: Mapping[str, str]) -> str:
-    """The `svg` element to put into a page of several: ids begin with `name`, which no other drawing there may have.
+    """The drawing as an `svg` element for a page; its ids begin with `name`, which must be unique in the page.
 
-    `colours` says by which custom property of the page each colour of the drawing is replaced. Nothing in it needs a
-    style attribute, so that a page can forbid them, and texts are in the font of the page.
+    `colours` maps each colour of the drawing to a custom property of the page. No element has a style attribute, so a
+    page can forbid them. Texts are in the font of the page.
     """
     root = ElementTree.fromstring(drawing)
     for parent in list(root.iter()):
         for child in list(parent):
-            if child.tag in _LEFT_OUT:
+            if child.tag in _REMOVED_TAGS:
                 parent.remove(child)
     used = {
         found for element in root.iter() for value in element.attrib.values() for found in _REFERENCE.findall(value)
@@ -44,9 +44,9 @@ def adapt_svg(drawing: str, name: str, *, title: str, description: str, colours:
         root.attrib.pop(size, None)
     texts = {"title": title, "desc": description}
     for place, (tag, text) in enumerate(texts.items()):
-        told = ElementTree.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{tag}"})
-        told.text = printable(text, _LONGEST_TEXT)
-        root.insert(place, told)
+        element = ElementTree.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{tag}"})
+        element.text = printable(text, _LONGEST_TEXT)
+        root.insert(place, element)
     root.attrib |= {"role": "img", "aria-labelledby": f"{name}-title {name}-desc", "stroke-linejoin": "round"}
     ElementTree.register_namespace("", _SVG)
     return ElementTree.tostring(root, encoding="unicode")
@@ -74,7 +74,7 @@ def _adapt(element: ElementTree.Element, name: str, used: set[str], colours: Map
 
 INSTALL = 'pip install "pytest-ordered-commongen[report]"'
 
-# Colours that stand for custom properties of the page, which differ between light and dark.
+# Each of these colours is replaced by a custom property of the page, which differs between light and dark mode.
 _INK, _LINE, _HEAT, _PAPER = "#000001", "#000002", "#000003", "#000004"
 _TONES = ("#000011", "#000012", "#000013")
 _COLOURS: Mapping[str, str] = {
@@ -101,21 +101,21 @@ _MOST_HEAT = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What stands around a chart: its name in the page, title, description in words, and what its axes count."""
+class ChartText:
+    """The texts of a chart: its name in the page, title, description, and the labels of its axes."""
 
     name: str
     title: str
     description: str
-    across: str
-    up: str
+    x_label: str
+    y_label: str
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Values to draw, None where there is none, in the tone `--series-1` to `--series-3` of the page.
+    """Values to draw (None is not drawn), in the tone `--series-1` to `--series-3` of the page.
 
-    `deviations` are drawn as lines above and below.
+    `deviations` are drawn as vertical lines around the values.
     """
 
     form: Literal["bar", "dot", "diamond", "line"]
@@ -124,31 +124,33 @@ class Series:
     deviations: Sequence[float | None] = ()
 
 
-def draw_series(words: Words, labels: Sequence[str], series: Sequence[Series], *, top: float | None = None) -> str:
-    """A chart of `series` over labelled places; the axis ends at `top`, by default a little above all of them."""
-    with _drawing(words) as (axes, finished):
+def draw_series(text: ChartText, labels: Sequence[str], series: Sequence[Series], *, top: float | None = None) -> str:
+    """A chart of `series` over labelled places; the y axis ends at `top`, by default a little above the values."""
+    with _drawing(text) as (axes, output):
         for one in series:
             _draw(axes, one)
-        many = len(labels) > 8
+        are_many = len(labels) > 8
         axes.set_xticks(
-            range(len(labels)), [_label(text) for text in labels], rotation=35 if many and _are_long(labels) else 0
+            range(len(labels)),
+            [_label(label) for label in labels],
+            rotation=35 if are_many and _are_long(labels) else 0,
         )
         axes.set_xlim(-0.6, max(len(labels) - 0.4, 0.6))
         axes.set_ylim(0, top)
-    return finished[0]
+    return output[0]
 
 
-def draw_heat_map(words: Words, cells: Sequence[Sequence[float | None]]) -> str:
+def draw_heat_map(text: ChartText, cells: Sequence[Sequence[float | None]]) -> str:
     """Rows of percentages as a square of cells, darker for more, each with its number."""
     size = len(cells)
-    with _drawing(words, width=3.6, height=3.3) as (axes, finished):
+    with _drawing(text, width=3.6, height=3.3) as (axes, output):
         axes.grid(visible=False)
         for row, values in enumerate(cells):
             for column, value in enumerate(values):
                 heat = _MOST_HEAT * (value or 0) / 100
                 axes.bar(column, 0.96, 0.96, row - 0.48, color=_HEAT, alpha=heat, linewidth=0)
-                text = "-" if value is None else f"{value:.0f}"
-                axes.text(column, row, text, ha="center", va="center", fontsize=11)
+                number = "-" if value is None else f"{value:.0f}"
+                axes.text(column, row, number, ha="center", va="center", fontsize=11)
         places = range(size)
         axes.set_xticks(places, [str(place + 1) for place in places])
         axes.set_yticks(places, [str(place + 1) for place in places])
@@ -156,37 +158,37 @@ def draw_heat_map(words: Words, cells: Sequence[Sequence[float | None]]) -> str:
         axes.set_ylim(size - 0.48, -0.52)
         axes.set_aspect("equal")
         axes.spines[["left", "bottom"]].set_visible(False)
-    return finished[0]
+    return output[0]
 
 
 @contextmanager
-def _drawing(words: Words, width: float = _WIDTH, height: float = _HEIGHT) -> Iterator[tuple[Axes, list[str]]]:
-    """Axes to draw on; afterwards the list holds the SVG."""
+def _drawing(text: ChartText, width: float = _WIDTH, height: float = _HEIGHT) -> Iterator[tuple[Axes, list[str]]]:
+    """Axes to draw on, and a list that holds the SVG after the block."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ExportError(f"charts need matplotlib, which cannot be imported ({error}); {INSTALL}") from error
-    finished: list[str] = []
+    output: list[str] = []
     with rc_context(_STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
         figure.patch.set_visible(False)
         axes = figure.add_subplot()
         axes.patch.set_visible(False)
-        axes.set_xlabel(words.across)
-        axes.set_ylabel(words.up)
-        yield axes, finished
+        axes.set_xlabel(text.x_label)
+        axes.set_ylabel(text.y_label)
+        yield axes, output
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
-    finished.append(
-        adapt_svg(file.getvalue(), words.name, title=words.title, description=words.description, colours=_COLOURS)
+    output.append(
+        adapt_svg(file.getvalue(), text.name, title=text.title, description=text.description, colours=_COLOURS)
     )
 
 
 def _draw(axes: Axes, series: Series) -> None:
     tone = _TONES[series.tone - 1]
-    there = [(place, value) for place, value in enumerate(series.values) if value is not None]
-    places, values = [place for place, _ in there], [value for _, value in there]
+    drawn = [(place, value) for place, value in enumerate(series.values) if value is not None]
+    places, values = [place for place, _ in drawn], [value for _, value in drawn]
     if series.form == "bar":
         axes.bar(places, values, _BAR, color=tone, linewidth=0)
     else:
@@ -202,5 +204,5 @@ def _are_long(labels: Sequence[str]) -> bool:
 
 
 def _label(text: str) -> str:
-    # ASCII, since a letter that the font does not have would be a warning.
+    # ASCII, because matplotlib warns about a character that the font does not have.
     return printable(text, _LONGEST_LABEL).encode("ascii", "backslashreplace").decode("ascii")

@@ -1,4 +1,4 @@
-"""The figures of the HTML report: a chart each, how to read it, and its numbers as a table."""
+"""The figures of the HTML report: each a chart, its legend, and its numbers as a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_ocg.analysis.paper_tables import Spread, table2, table3
 from pytest_ocg.inputs.published import load_published
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.grids import Grid, spread_grid, text_grid
-from pytest_ocg.report.html.charts import Series, Words, draw_heat_map, draw_series
+from pytest_ocg.report.html.charts import ChartText, Series, draw_heat_map, draw_series
 from pytest_ocg.report.html.history import Point
 from pytest_ocg.report.markup import number
 from pytest_ocg.results.schema import Results
@@ -20,8 +20,8 @@ Line = tuple[Sequence[str], Mapping[str, Spread], Mapping[str, Spread]]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """An entry of a legend: the form and tone of the marks, and what they are."""
+class LegendEntry:
+    """The form and tone of the marks, and their meaning."""
 
     form: str
     tone: int
@@ -30,83 +30,94 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart as SVG with its title, what its marks are, and the same numbers as a table."""
+    """A chart as SVG with its title, its legend, and the same numbers as a table."""
 
     title: str
     svg: str
-    legend: Sequence[Mark]
+    legend: Sequence[LegendEntry]
     grid: Grid
 
 
 def pattern_figure(results: Results) -> Figure | None:
-    """Coverage by the part-of-speech pattern asked for, None without any."""
+    """Coverage by the part-of-speech pattern asked for; None without patterns."""
     lines = table2(results.rows, load_published(), shots=results.selection.shots)
     spreads = [((line.pattern,), line.spreads, line.published) for line in lines]
     return _spread_figure("patterns", "By part-of-speech pattern asked for", ("pattern",), spreads)
 
 
 def template_figure(results: Results) -> Figure | None:
-    """Coverage by template and condition, None without any."""
+    """Coverage by template and condition; None without templates."""
     lines = table3(results.rows, load_published(), shots=results.selection.shots)
     spreads = [((str(line.template), line.condition), line.spreads, line.published) for line in lines]
     return _spread_figure("templates", "By template", ("template", "condition"), spreads)
 
 
 def heat_map_figure(bias: OrderBias, name: str) -> Figure:
-    """Where the concept asked for at each place stands in the replies of one model."""
+    """The place in one model's replies of the concept asked for at each place."""
     shares = [
         [100 * count / sum(counts) if sum(counts) else None for count in counts] for counts in bias.as_scored.heat_map
     ]
     title = f"{bias.model} {bias.condition} {bias.shots}-shot"
     kept = [row[place] for place, row in enumerate(shares)]
-    description = f"On the diagonal, where the order asked for is kept, from first to last: {_listed(kept)} percent."
+    description = (
+        f"On the diagonal, where the order asked for is kept, from first to last place: {_listed(kept)} percent."
+    )
     places = [str(place + 1) for place in range(bias.concepts)]
     rows = [[place, *map(number, row)] for place, row in zip(places, shares, strict=True)]
     return Figure(
         title,
-        draw_heat_map(Words(name, f"{title}: heat map", description, "place in the reply", "place asked for"), shares),
+        draw_heat_map(
+            ChartText(name, f"{title}: heat map", description, "place in the reply", "place asked for"), shares
+        ),
         (),
-        text_grid("In percent of the place asked for", ["asked at", *(f"at {place}" for place in places)], rows),
+        text_grid(
+            "Place in the reply, in percent of the replies",
+            ["place asked for", *(f"place {place}" for place in places)],
+            rows,
+        ),
     )
 
 
 def composed_figures(composed: ComposedLists) -> tuple[Figure, Figure]:
-    """Figures 3 and 4: by how many models ordered lists were composed, and how many orders of a set."""
+    """Figures 3 and 4: the number of models that composed each ordered list, and the orders composed of each set."""
     bars, columns = figure3(composed), figure4(composed)
     labels = [str(bar.models) for bar in bars]
     cumulative = [bar.cumulative_share for bar in bars]
-    title = "Ordered lists by how many models composed them (Figure 3)"
+    title = "Ordered lists by number of models that composed them (Figure 3)"
     description = (
-        f"In percent of {len(composed.by_list):,} lists, from no model to all: {_listed([b.share for b in bars])}."
+        f"In percent of {len(composed.by_list):,} lists, from 0 models to all: {_listed([b.share for b in bars])}."
     )
     third = Figure(
         title,
         draw_series(
-            Words("figure3", title, description, "models", "percent of lists"),
+            ChartText("figure3", title, description, "models", "percent of lists"),
             labels,
             [Series("bar", 1, [bar.share for bar in bars]), Series("line", 2, cumulative)],
             top=100,
         ),
-        (Mark("bar", 1, "composed by exactly so many models"), Mark("line", 2, "by at most so many")),
+        (
+            LegendEntry("bar", 1, "composed by exactly this many models"),
+            LegendEntry("line", 2, "composed by at most this many models"),
+        ),
         text_grid(
             "Ordered lists",
-            ["models", "lists", "percent", "at most, percent"],
+            ["models", "lists", "percent", "cumulative percent"],
             [[str(b.models), f"{b.lists:,}", number(b.share), number(b.cumulative_share)] for b in bars],
         ),
     )
-    title = "Orders of a set that so many models composed (Figure 4)"
+    title = "Orders of a concept set that at least n models composed (Figure 4)"
     means = [column.mean for column in columns]
-    description = f"Mean over concept sets, from one model to all: {_listed(means)} orders."
+    description = f"Mean over concept sets, from 1 model to all: {_listed(means)} orders."
     fourth = Figure(
         title,
         draw_series(
-            Words("figure4", title, description, "at least so many models", "orders of a set"),
+            ChartText("figure4", title, description, "at least this many models", "orders per concept set"),
             [str(column.models) for column in columns],
             [Series("bar", 1, means)],
         ),
-        (Mark("bar", 1, "mean number of orders of a set"),),
+        (LegendEntry("bar", 1, "mean number of orders per concept set"),),
         text_grid(
-            "Concept sets by how many of their orders at least so many models composed",
+            "Concept sets by number of orders that at least this many models composed",
             ["models", "mean", *map(str, range(max((len(column.sets) for column in columns), default=0)))],
             [[str(c.models), number(c.mean), *(f"{sets:,}" for sets in c.sets)] for c in columns],
         ),
@@ -115,33 +126,33 @@ def composed_figures(composed: ComposedLists) -> tuple[Figure, Figure]:
 
 
 def history_figure(points: Sequence[Point], name: str) -> Figure:
-    """Coverage and gate over the runs of one row; what was run otherwise is in the table and not in the chart."""
-    like = [point for point in points if not point.differs]
+    """Coverage and verdicts over the runs of one row; runs with other settings are only in the table."""
+    comparable = [point for point in points if not point.differs]
     title = f"{points[0].model} {points[0].condition} {points[0].shots}-shot"
-    shown = ("coverage_ordered", "coverage_unordered")
-    values = {metric: [point.values.get(metric) for point in like] for metric in shown}
-    description = f"{catalogue.label_of(shown[0])}, oldest run first: {_listed(values[shown[0]])} percent."
+    metrics = ("coverage_ordered", "coverage_unordered")
+    values = {metric: [point.values.get(metric) for point in comparable] for metric in metrics}
+    description = f"{catalogue.label_of(metrics[0])}, oldest run first: {_listed(values[metrics[0]])} percent."
     rows = [
         [
             point.started,
             point.verdict.status.upper().replace("_", " ") if point.verdict else "-",
-            *(number(point.values.get(metric)) for metric in (*shown, "ordered_rate")),
-            f"not comparable: {', '.join(point.differs)}" if point.differs else "",
+            *(number(point.values.get(metric)) for metric in (*metrics, "ordered_rate")),
+            f"not comparable; differs in: {', '.join(point.differs)}" if point.differs else "",
         ]
         for point in points
     ]
     return Figure(
         title,
         draw_series(
-            Words(name, f"{title}: runs", description, "run", "percent"),
-            [point.started[:10] for point in like],
-            [Series("line", tone, values[metric]) for tone, metric in enumerate(shown, 1)],
+            ChartText(name, f"{title}: runs", description, "run", "percent"),
+            [point.started[:10] for point in comparable],
+            [Series("line", tone, values[metric]) for tone, metric in enumerate(metrics, 1)],
             top=100,
         ),
-        [Mark("line", tone, catalogue.label_of(metric)) for tone, metric in enumerate(shown, 1)],
+        [LegendEntry("line", tone, catalogue.label_of(metric)) for tone, metric in enumerate(metrics, 1)],
         text_grid(
             "Runs",
-            ["run", "gate", *(catalogue.label_of(metric) for metric in (*shown, "ordered_rate")), "note"],
+            ["run", "gate", *(catalogue.label_of(metric) for metric in (*metrics, "ordered_rate")), "note"],
             rows,
             2,
         ),
@@ -160,18 +171,18 @@ def _spread_figure(name: str, title: str, keys: Sequence[str], lines: Sequence[L
         Series("dot", 2, [spreads["coverage_unordered"].mean for _, spreads, _ in lines]),
     ]
     legend = [
-        Mark("bar", 1, title_of_value),
-        Mark("dot", 2, catalogue.label_of("coverage_unordered")),
+        LegendEntry("bar", 1, title_of_value),
+        LegendEntry("dot", 2, catalogue.label_of("coverage_unordered")),
     ]
     if any(value is not None for value in paper):
         series.append(Series("diamond", 3, paper))
-        legend.append(Mark("diamond", 3, f"{title_of_value}, mean of the paper's models"))
-    labels = [" ".join(about) for about, _, _ in lines]
-    told = ", ".join(f"{label} {number(mean)}" for label, mean in zip(labels, means, strict=True))
-    words = Words(
-        name, title, f"{catalogue.label_of('coverage_ordered')} in percent: {told}.", " and ".join(keys), "percent"
+        legend.append(LegendEntry("diamond", 3, f"{title_of_value}, mean of the paper's models"))
+    labels = [" ".join(key) for key, _, _ in lines]
+    values = ", ".join(f"{label} {number(mean)}" for label, mean in zip(labels, means, strict=True))
+    chart = ChartText(
+        name, title, f"{catalogue.label_of('coverage_ordered')} in percent: {values}.", " and ".join(keys), "percent"
     )
-    return Figure(title, draw_series(words, labels, series, top=100), legend, spread_grid(title, keys, lines))
+    return Figure(title, draw_series(chart, labels, series, top=100), legend, spread_grid(title, keys, lines))
 
 
 def _listed(values: Sequence[float | None]) -> str:

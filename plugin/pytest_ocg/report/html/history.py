@@ -1,4 +1,4 @@
-"""What the gate said of a run and of the ones before it."""
+"""The verdicts and values of a run and of the earlier runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ocg.results.verdicts import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One row of one run; `differs` is in what it was run otherwise than the row it is history to."""
+    """One row of one run; `differs` names the settings that differ from the row of the report."""
 
     started: str
     model: str
@@ -24,7 +24,7 @@ class Point:
 
 
 def gate_history(results: Results, earlier: Iterable[Results]) -> tuple[tuple[Point, ...], ...]:
-    """For each row of the run its points by time, itself among them; a row that was never run before has none."""
+    """For each row its points by time, including this run; rows that were never run before are left out."""
     runs = sorted((*earlier, results), key=lambda run: str(run.run.started))
     histories = (_points(results, row, runs) for row in results.rows)
     return tuple(points for points in histories if len(points) > 1)

@@ -1,4 +1,4 @@
-"""A run as one HTML file that needs nothing else: no network, no other file, and no trust in what models wrote."""
+"""A run as one self-contained HTML file: it needs no network and no other file, and it does not trust replies."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ _WORST_FIRST = (Status.FAILED, Status.NOT_EVALUATED, Status.PASSED)
 
 
 def render_html(results: Results, records: Iterable[CaseRecord], earlier: Sequence[Results] = ()) -> str:
-    """The report on the content of `results.json` and `generations.jsonl`, the same for the same input.
+    """The report on `results.json` and `generations.jsonl`; the same input gives the same text.
 
-    `earlier` are the results of runs before, for the history of the gate. Raises ExportError where charts cannot be
-    drawn.
+    `earlier` are the results of earlier runs, for the gate history. Raises ExportError if the charts cannot be drawn.
     """
     records = list(records)
     biases = order_biases(records)
@@ -81,7 +80,7 @@ def render_html(results: Results, records: Iterable[CaseRecord], earlier: Sequen
 
 
 def _environment() -> Environment:
-    """Where every value that a template prints is escaped, control characters and marks of direction shown as such."""
+    """The Jinja environment; it escapes every value and shows control and direction characters as their codes."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -101,7 +100,7 @@ def _printed(value: Any) -> Any:
 
 
 def _markup(text: str) -> Markup:
-    """Text made here, which is not escaped again."""
+    """Our own text as markup, which is not escaped again."""
     from markupsafe import Markup
 
     return Markup(text)
@@ -112,7 +111,7 @@ def _asset(name: str) -> Markup:
 
 
 def _policy(style: str, script: str) -> str:
-    """A content security policy that lets the page use this style and this script, and nothing else."""
+    """A content security policy that allows only this style and this script."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -129,9 +128,9 @@ def _digest(text: str) -> str:
 
 
 def _verdicts(results: Results) -> list[tuple[Verdict, Grid]]:
-    """What the gate said, the worst first, each with what was held."""
-    told = [(verdict, checks_grid(verdict)) for verdict in results.verdicts]
-    return sorted(told, key=lambda one: _WORST_FIRST.index(one[0].status))
+    """The verdicts, the worst first, each with its limits."""
+    verdicts = [(verdict, checks_grid(verdict)) for verdict in results.verdicts]
+    return sorted(verdicts, key=lambda one: _WORST_FIRST.index(one[0].status))
 
 
 def _kept(bias: OrderBias) -> list[Grid]:
@@ -142,11 +141,11 @@ def _kept(bias: OrderBias) -> list[Grid]:
 
 
 def _facts(results: Results) -> Iterator[tuple[str, str]]:
-    """What was run, when and with what, a name and a text each."""
+    """The run details, each a name and a text."""
     run, dataset, selection = results.run, results.dataset, results.selection
     yield "Measured on", recipe_line(results)
-    for told in dict.fromkeys(filter(None, map(made_by_line, results.rows))):
-        yield "Replies by", told
+    for source in dict.fromkeys(filter(None, map(made_by_line, results.rows))):
+        yield "Replies made by", source
     yield "Run", f"{run.started}, {selection.run:,} of {selection.planned:,} cases"
     if run.command_line is not None:
         yield "Command line", " ".join(["pytest", *run.command_line])
@@ -163,4 +162,4 @@ def _signatures(results: Results) -> Grid:
         for name, score in row.metrics.items()
         if score.signature
     }
-    return text_grid("Signatures", ["metric", "signature"], list(found), 2)
+    return text_grid("Metric signatures", ["metric", "signature"], list(found), 2)

@@ -1,4 +1,4 @@
-"""The replies of a run packed for the page that shows them: each text once, the cases as columns."""
+"""The replies of a run, packed for the HTML page: each text once, the cases as columns."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ MAX_TEXT_BYTES = 3_500_000
 _LENGTHS = (8000, 4000, 2000, 1000, 500, 300, 200, 150, 100)
 
 
-class _Numbered:
-    """The numbers of things in the order they come, the same thing twice under the same number."""
+class _Numbering:
+    """Numbers for values in the order of first use; equal values have the same number."""
 
     def __init__(self) -> None:
-        self.things: dict[Any, int] = {}
+        self.numbers: dict[Any, int] = {}
 
-    def __call__(self, thing: Any) -> int:
-        return self.things.setdefault(thing, len(self.things))
+    def __call__(self, value: Any) -> int:
+        return self.numbers.setdefault(value, len(self.numbers))
 
 
 def pack_replies(records: Iterable[CaseRecord]) -> dict[str, Any]:
-    """The plain data of the reply browser.
+    """The data of the reply browser, made of lists and dicts.
 
-    `texts` are the different replies, or for a case without one what went wrong; where they would be over
-    MAX_TEXT_BYTES together, each is cut to `longest` characters, which otherwise is None. `asked` are patterns and
-    concepts in the order asked for. In `columns`, `found` has the offsets of each concept in UTF-16 units, packed as
-    `coverage.pack_positions` does, and `break` which concept breaks the order, -1 for none.
+    `texts` are the distinct replies; for a case without a reply the text is its error. If all texts together are over
+    MAX_TEXT_BYTES, each is cut to `longest` characters; otherwise `longest` is None. `asked` are the patterns with
+    their concepts in the order asked for. In `columns`, `found` is the offsets of each concept in UTF-16 units, packed
+    by `coverage.pack_positions`, and `break` is the index of the concept that breaks the order, or -1.
     """
-    runs, asked, texts = _Numbered(), _Numbered(), _Numbered()
+    runs, asked, texts = _Numbering(), _Numbering(), _Numbering()
     columns: dict[str, list[Any]] = {
         name: [] for name in ("run", "template", "asked", "outcome", "text", "found", "break")
     }
@@ -52,18 +52,18 @@ def pack_replies(records: Iterable[CaseRecord]) -> dict[str, Any]:
         columns["text"].append(texts(text))
         columns["found"].append(found)
         columns["break"].append(concepts.index(order_break) if order_break in concepts else -1)
-    longest = _longest(texts.things)
+    longest = _longest(texts.numbers)
     return {
-        "runs": list(runs.things),
-        "asked": list(asked.things),
-        "texts": [text[:longest] for text in texts.things],
+        "runs": list(runs.numbers),
+        "asked": list(asked.numbers),
+        "texts": [text[:longest] for text in texts.numbers],
         "longest": longest,
         "columns": columns,
     }
 
 
 def script_json(data: Any) -> str:
-    """The data as JSON that can stand in a `script` element: in ASCII, and nothing in it ends or opens a tag."""
+    """The data as JSON for a `script` element: ASCII only, and no `<`, so no tag can begin or end in it."""
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -78,7 +78,7 @@ def _longest(texts: Iterable[str]) -> int | None:
 
 
 def _units(text: str, positions: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Offsets in characters as a browser counts them: what lies beyond U+FFFF counts twice."""
+    """Offsets in characters as a browser counts them: a character above U+FFFF counts twice."""
     if text.isascii() or max(text) <= "\uffff":
         return tuple(map(tuple, positions))
     return tuple(

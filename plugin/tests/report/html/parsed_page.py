@@ -1,4 +1,4 @@
-"""The HTML report as a test looks at it."""
+"""The HTML report, parsed for tests."""
 
 from html.parser import HTMLParser
 
@@ -7,7 +7,7 @@ from pytest_ocg.report.html.page import render_html
 
 
 class Page(HTMLParser):
-    """Tags, their attributes, and the text of headings, table cells and everything else."""
+    """The tags with their attributes, and the texts with the tag before each."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)

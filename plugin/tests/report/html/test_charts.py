@@ -1,6 +1,6 @@
-"""Charts: what is given is drawn, in the colours of the page, the same way every time, whatever labels say.
+"""Charts: the values are drawn in the colours of the page, reproducibly, with any label.
 
-A drawing in the page has words, and no ids or styles of its own.
+A drawing in the page has a title and a description, unique ids, and no styles.
 """
 
 import re
@@ -10,53 +10,53 @@ from xml.etree import ElementTree
 import pytest
 
 from pytest_ocg.errors import ExportError
-from pytest_ocg.report.html.charts import Series, Words, adapt_svg, draw_heat_map, draw_series
+from pytest_ocg.report.html.charts import ChartText, Series, adapt_svg, draw_heat_map, draw_series
 
-WORDS = Words("c", "a title", "a description", "across", "up")
+TEXT = ChartText("c", "a title", "a description", "across", "up")
 
 
 def drawn(labels=("a", "b"), *series, **given):
-    return draw_series(WORDS, labels, series or [Series("bar", 1, [10.0, 20.0])], **given)
+    return draw_series(TEXT, labels, series or [Series("bar", 1, [10.0, 20.0])], **given)
 
 
 def test_labels_axes_and_description_are_text_in_the_chart():
-    text = drawn()
-    for told in ("a", "b", "across", "up", "a title", "a description"):
-        assert f">{told}<" in text
+    chart = drawn()
+    for text in ("a", "b", "across", "up", "a title", "a description"):
+        assert f">{text}<" in chart
 
 
 @pytest.mark.parametrize("form", ["bar", "dot", "diamond", "line"])
-def test_every_form_is_drawn_in_its_tone_and_what_is_absent_is_not(form):
+def test_every_form_is_drawn_in_its_tone_and_a_missing_value_is_not_drawn(form):
     text = drawn("abc", Series(form, 2, [10.0, None, 30.0]))
     assert "var(--series-2)" in text
     assert "var(--series-1)" not in text
     assert "nan" not in text
 
 
-def test_deviations_are_drawn_where_there_are_any():
+def test_known_deviations_are_drawn():
     plain, spread = (drawn(("a", "b"), Series("bar", 1, [10.0, 20.0], deviations)) for deviations in ([], [None, 5.0]))
     assert spread.count('stroke-width="1.2"') == plain.count('stroke-width="1.2"') + 1
 
 
-@pytest.mark.parametrize("draw", [drawn, lambda: draw_heat_map(WORDS, [[75.0, 25.0], [None, 100.0]])])
-def test_the_same_chart_is_the_same_text(draw):
+@pytest.mark.parametrize("draw", [drawn, lambda: draw_heat_map(TEXT, [[75.0, 25.0], [None, 100.0]])])
+def test_the_same_input_gives_the_same_chart(draw):
     assert draw() == draw()
 
 
-@pytest.mark.parametrize("draw", [drawn, lambda: draw_heat_map(WORDS, [[75.0, 25.0], [None, 100.0]])])
-def test_no_colour_is_fixed_and_no_style_needed(draw):
+@pytest.mark.parametrize("draw", [drawn, lambda: draw_heat_map(TEXT, [[75.0, 25.0], [None, 100.0]])])
+def test_every_colour_is_a_property_of_the_page_and_there_is_no_style(draw):
     colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', draw()))
     assert not [colour for colour in colours if colour != "none" and not colour.startswith("var(--")]
     assert " style=" not in draw()
 
 
-def test_a_heat_map_has_its_numbers_and_a_dash_where_there_is_none():
-    text = draw_heat_map(WORDS, [[75.4, 24.6], [None, 100.0]])
+def test_a_heat_map_has_its_numbers_and_a_dash_for_a_missing_one():
+    text = draw_heat_map(TEXT, [[75.4, 24.6], [None, 100.0]])
     assert [cell for cell in re.findall(r">([\d-]+)</text>", text) if cell not in "12"] == ["75", "25", "-", "100"]
 
 
 @pytest.mark.parametrize("label", ["$\\frac{$", "<script>", "狗\u202e\x00\ud800", "a" * 1000])
-def test_a_label_out_of_a_run_is_neither_markup_nor_formula_nor_a_warning(label):
+def test_a_label_from_a_run_is_not_markup_or_a_formula_and_causes_no_warning(label):
     text = drawn((label, "b"))
     assert "<script" not in text
     assert text.isascii() or "…" in text
@@ -67,7 +67,7 @@ def test_nothing_to_draw_is_an_empty_chart():
     assert "<svg" in drawn((), Series("line", 1, []))
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch):
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(
         ExportError, match=r"charts need matplotlib.*pip install \"pytest-ordered-commongen\[report\]\""
@@ -92,7 +92,7 @@ def adapted(name="one"):
     return ElementTree.fromstring(text), text
 
 
-def test_a_drawings_title_and_description_are_its_name_for_those_who_cannot_see_it():
+def test_a_drawing_is_labelled_by_its_title_and_description():
     root, _ = adapted()
     assert root.get("role") == "img"
     texts = {element.get("id"): element.text for element in root if element.tag in (f"{SVG}title", f"{SVG}desc")}
@@ -100,7 +100,7 @@ def test_a_drawings_title_and_description_are_its_name_for_those_who_cannot_see_
     assert root.get("aria-labelledby").split() == list(texts)
 
 
-def test_the_styles_of_a_drawing_become_attributes_and_colours_those_of_the_page():
+def test_styles_become_attributes_and_colours_become_those_of_the_page():
     root, text = adapted()
     assert "style" not in text
     use, label = root.find(f".//{SVG}use"), root.find(f".//{SVG}text")
@@ -109,18 +109,18 @@ def test_the_styles_of_a_drawing_become_attributes_and_colours_those_of_the_page
     assert "DejaVu" not in text
 
 
-def test_two_drawings_in_a_page_have_no_id_in_common():
+def test_two_drawings_have_no_common_id():
     one, other = ({element.get("id") for element in adapted(name)[0].iter()} - {None} for name in ("one", "two"))
     assert one == {"one-title", "one-desc", "one-m1", "one-p1"}
     assert not one & other
 
 
-def test_what_refers_to_a_part_of_a_drawing_still_finds_it():
+def test_references_within_a_drawing_still_work():
     use = adapted()[0].find(f".//{SVG}use")
     assert (use.get("href"), use.get("clip-path")) == ("#one-m1", "url(#one-p1)")
 
 
-def test_a_drawing_takes_the_size_it_is_given_and_says_nothing_of_what_made_it():
+def test_a_drawing_has_no_fixed_size_and_no_metadata():
     root, text = adapted()
     assert not root.attrib.keys() & {"width", "height", "version"}
     assert root.get("viewBox") == "0 0 9 9"

@@ -1,4 +1,4 @@
-"""The history of the gate: which runs it has, in which order, and which of them can be compared."""
+"""The gate history: its runs, their order, and which of them are comparable."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from pytest_ocg.results.verdicts import Status
 
 @pytest.fixture(scope="module")
 def run_of():
-    """Builds the results of a run of that day of November, with other parts."""
+    """Builds the results of a run on that day of November, with changes."""
     results, _ = whole_run()
 
     def run_of(day, **parts):
@@ -18,7 +18,7 @@ def run_of():
     return run_of
 
 
-def test_runs_are_in_the_order_of_time_whatever_order_they_are_given_in(run_of):
+def test_runs_are_sorted_by_time(run_of):
     [points] = gate_history(run_of(30), [run_of(29), run_of(27), run_of(28)])
     assert [point.started[8:10] for point in points] == ["27", "28", "29", "30"]
     assert [point.values["coverage_ordered"] for point in points] == [100.0] * 4
@@ -31,16 +31,16 @@ def test_without_earlier_runs_of_the_same_row_there_is_none(run_of):
     assert gate_history(run_of(30), [other]) == ()
 
 
-def test_each_point_has_its_verdict_and_one_without_has_none(run_of):
+def test_each_point_has_its_verdict_or_none(run_of):
     failed = {"verdicts": [{"model": "gemma2-9b", "status": "failed", "reasons": ["pbleu 20 over 10"]}]}
     [points] = gate_history(run_of(30), [run_of(28, gate=failed), run_of(29, gate={"verdicts": []})])
     assert [point.verdict and point.verdict.status for point in points] == [Status.FAILED, None, Status.PASSED]
     assert points[0].verdict.reasons == ("pbleu 20 over 10",)
 
 
-def test_what_was_run_otherwise_or_in_part_is_marked(run_of):
-    part = changed(run_of(29), {"selection.complete": False})
-    [points] = gate_history(run_of(30), [run_of(28, matcher="lemma"), part])
+def test_runs_with_other_settings_and_partial_runs_are_marked(run_of):
+    partial = changed(run_of(29), {"selection.complete": False})
+    [points] = gate_history(run_of(30), [run_of(28, matcher="lemma"), partial])
     assert [point.differs for point in points] == [("matcher",), ("cases",), ()]
 
 

@@ -1,4 +1,4 @@
-"""The HTML report as a browser shows it: filters, highlights, and no text of a model that does anything."""
+"""The HTML report in a browser: filters, highlights, and replies that cannot do anything."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as running:
-        # Without its sandbox, which it refuses to do without for the superuser of a container.
+        # Chromium does not start with its sandbox as root in a container.
         found = running.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
         yield found
         found.close()
@@ -28,7 +28,7 @@ def browser():
 
 @pytest.fixture
 def show(browser, tmp_path):
-    """Opens the report on a run; whatever it complains of, asks for or pops up fails the test."""
+    """Opens the report on a run; any console message, error, request or dialog fails the test."""
     opened, noise = [], []
 
     def show(*run, earlier=(), **context):
@@ -50,9 +50,9 @@ def show(browser, tmp_path):
 
 
 def replies(asked, number):
-    """A hit, a miss for want of a word, a miss of order, a case without a reply, and so on."""
-    said = (in_order(asked, number), "A dog in the park, running.", " ".join(reversed(asked)), None)
-    return said[number % 4]
+    """In turn a hit, a miss with a missing word, a miss in the wrong order, and no reply."""
+    choices = (in_order(asked, number), "A dog in the park, running.", " ".join(reversed(asked)), None)
+    return choices[number % 4]
 
 
 def items(page):
@@ -81,7 +81,7 @@ def test_outcome_pattern_and_template_filter(show):
     assert found(page, "48 of 48 cases").count() == 48
 
 
-def test_the_model_filters_where_there_are_several(show):
+def test_the_model_filter_selects_one_of_several_models(show):
     page = show(*whole_run(replies, models=("one", "two")))
     page.locator("#filters").get_by_label("Model").select_option("two ordered")
     assert "two ordered" in found(page, "24 of 48 cases").first.text_content()
@@ -116,7 +116,7 @@ def test_where_the_order_breaks_is_named(show):
     ]
 
 
-def test_a_case_without_a_reply_says_why(show):
+def test_a_case_without_a_reply_shows_its_error(show):
     fourth = found(show(), "24 of 24 cases").nth(3)
     assert fourth.locator(".reply").text_content() == "no reply: timeout: no answer in 60 s"
 
@@ -160,9 +160,9 @@ def test_a_hostile_name_of_a_model_or_pattern_is_text_in_the_filters_too(show):
     ]
 
 
-def test_without_scripts_all_but_the_replies_is_there(show):
+def test_without_scripts_everything_except_the_replies_is_shown(show):
     page = show(java_script_enabled=False)
-    assert page.get_by_text("they are also in generations.jsonl").is_visible()
+    assert page.get_by_text("The replies are also in generations.jsonl").is_visible()
     assert page.get_by_role("button", name="Clear").count() == 0
     assert page.locator("svg").first.is_visible()
 

@@ -1,4 +1,4 @@
-"""The data of the reply browser: every reply in it, small, and safe inside a script element."""
+"""The data of the reply browser: complete, small, and safe inside a script element."""
 
 import json
 
@@ -24,18 +24,18 @@ def test_every_case_has_its_run_template_words_outcome_and_reply():
     assert second == {"run": 0, "template": 0, "asked": 1, "outcome": 0, "found": "9|17|26|35", "break": -1}
 
 
-def test_a_reply_that_comes_again_is_kept_once():
+def test_a_repeated_reply_is_stored_once():
     assert packed(lambda *_: "dog run")["texts"] == ["dog run"]
 
 
-def test_a_miss_says_what_is_missing_or_where_the_order_breaks():
+def test_a_miss_has_the_missing_concepts_or_the_order_break():
     data = packed(lambda *_: "dog park walk run")
     assert (data["columns"]["outcome"][0], data["columns"]["break"][0]) == (1, 3)
     data = packed(lambda *_: "dog run")
     assert (data["columns"]["found"][0], data["columns"]["break"][0]) == ("0||4|", -1)
 
 
-def test_a_case_without_a_reply_says_what_went_wrong():
+def test_a_case_without_a_reply_has_its_error():
     data = packed(lambda *_: None)
     assert data["texts"] == ["timeout: no answer in 60 s"]
     assert (data["columns"]["outcome"][0], data["columns"]["found"][0]) == (2, "")
@@ -45,7 +45,7 @@ def test_offsets_count_as_a_browser_does():
     assert packed(lambda *_: "\U0001f415 dog é \U0001f415 run")["columns"]["found"][0] == "3||12|"
 
 
-def test_replies_that_are_too_much_together_are_cut_and_it_is_said(monkeypatch):
+def test_replies_over_the_size_limit_are_cut_and_the_length_is_given(monkeypatch):
     monkeypatch.setattr(replies, "MAX_TEXT_BYTES", 24 * 230)
     data = packed(lambda _, number: f"{number:02d} {'word ' * 100}")
     assert data["longest"] == 200
@@ -54,7 +54,7 @@ def test_replies_that_are_too_much_together_are_cut_and_it_is_said(monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["</script>", "<!--", "\u2028\u2029", "\x00\x1b[31m", "\ud800", "]]>", "\U0001f415"])
-def test_a_reply_comes_back_as_it_was_and_cannot_end_the_script(text):
+def test_a_reply_is_read_back_exactly_and_cannot_end_the_script(text):
     written = script_json([text])
     assert json.loads(written) == [text]
     assert written.isascii()

@@ -1,4 +1,4 @@
-"""The HTML report is one file of bounded size that asks for nothing and obeys nobody's text."""
+"""The HTML report is one file of limited size; it requests nothing and runs no text from a run."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ def usual():
     return render_html(*whole_run())
 
 
-def test_nothing_is_fetched_and_nothing_runs_but_what_the_policy_names(usual):
+def test_nothing_is_fetched_and_only_what_the_policy_names_can_run(usual):
     found = Page(usual)
     names = {name for _, attributes in found.tags for name in attributes}
     assert not names & {"src", "style", "srcset", "action", "background"}
@@ -37,7 +37,7 @@ def test_nothing_is_fetched_and_nothing_runs_but_what_the_policy_names(usual):
         assert f"{tag}-src 'sha256-{digest}'" in policy
 
 
-def test_the_script_never_makes_markup_out_of_text(usual):
+def test_the_script_never_turns_text_into_markup(usual):
     script = re.search(r"<script>(.*)</script>", usual, re.DOTALL)[1]
     assert not re.findall(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function\(|DOMParser", script)
 
@@ -55,7 +55,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:20]))
-def test_a_hostile_reply_or_name_is_text_and_nothing_more(harmless, text):
+def test_a_hostile_reply_or_name_is_only_text(harmless, text):
     results, records = whole_run(lambda *_: text, models=("m",))
     everywhere = (
         *("dataset.name", "matcher", "run.python", "rows.0.model", "rows.0.made_by.0.source"),
@@ -78,7 +78,7 @@ WORDS = "Early in the morning the old fisherman and his two patient friends were
 
 
 def full_run(reply):
-    """A run of the paper's size in which no reply comes twice."""
+    """A run of the paper's size in which every reply is different."""
     results, records = whole_run(reply, sets=192, templates=range(6))
     records = [msgspec.structs.replace(record, reply=f"{record.template} {record.reply}") for record in records]
     assert len({record.reply for record in records}) == len(records) == 27_648

@@ -2,7 +2,7 @@
 (() => {
   const STEP = 50;
   const OUTCOMES = ["hit", "miss", "error"];
-  // Whatever is not seen, turns the direction of writing, or is half of a character.
+  // Characters that are invisible, change the writing direction, or are half of a surrogate pair.
   const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\uffff]|[\ud800-\udfff]/u;
   const WORD = /[\p{L}\p{M}\p{N}]*/uy;
 
@@ -82,7 +82,7 @@
       outcome === "error"
         ? null
         : columns.found[place].split("|").map((offsets) => (offsets ? offsets.split(",").map(Number) : []));
-    const cut = data.longest !== null && text.length >= data.longest ? " … (cut; whole in generations.jsonl)" : "";
+    const cut = data.longest !== null && text.length >= data.longest ? " … (cut here; the full text is in generations.jsonl)" : "";
     const head = [
       element("b", "", outcome),
       element("span", "", ...visible(runNames[columns.run[place]])),
@@ -131,8 +131,8 @@
 
   const offer = (name, choices) => {
     for (const [value, label] of choices) {
-      const told = element("i", "", ...visible(String(label))).textContent;
-      filters.elements[name].append(new Option(told, value));
+      const printed = element("i", "", ...visible(String(label))).textContent;
+      filters.elements[name].append(new Option(printed, value));
     }
   };
 
