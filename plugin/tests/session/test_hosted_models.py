@@ -200,9 +200,9 @@ def test_what_it_costs_and_what_the_server_refuses_is_reported_once_for_all_work
     with FaultServer(without_temperature) as server:
         result = ask(bench, server, "--ocg-max-new-tokens", "100", "-n", "2")
     assert result.ret == 0
-    [line] = [line for line in result.outlines if "what is in the cache costs nothing" in line]
-    assert line.startswith("openai_served: 72 prompts of about ")
-    assert "replies of at most 7,200; cost unknown; " in line
+    [line] = [line for line in result.outlines if "cached replies cost nothing" in line]
+    assert line.startswith("openai_served: 72 prompts, about ")
+    assert "replies of at most 7,200 tokens in total; cost unknown; " in line
     first_verdict = next(number for number, text in enumerate(result.outlines) if "100%]" in text)
     assert result.outlines.index(line) < first_verdict
     [note] = [line for line in result.outlines if line.startswith("note: ")]
