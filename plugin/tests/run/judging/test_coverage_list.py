@@ -34,7 +34,7 @@ LIST = ["dog", "catch", "frisbee", "throw"]
         ("", False),
     ],
 )
-def test_a_reply_that_repeats_the_bare_list_is_told(reply: str, contains: bool):
+def test_a_reply_that_repeats_the_bare_list_is_recognized(reply: str, contains: bool):
     assert contains_concept_list(reply, LIST) is contains
 
 

@@ -1,4 +1,4 @@
-"""What the tagger is given of a reply, and that it can be found again in the reply."""
+"""The plain text that the tagger reads, and the offsets back into the reply."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def test_any_text_can_be_made_plain_and_found_again(reply: str):
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=80))
-def test_case_is_gone(reply: str):
+def test_text_is_in_lower_case(reply: str):
     assert read_plain_text(reply) == read_plain_text(reply.upper()) == read_plain_text(reply.lower())
 
 
 @given(st.text(alphabet="abc dog.,'-()\n*", max_size=60))
-def test_every_letter_of_a_plain_ascii_text_stands_at_its_offset(reply: str):
+def test_every_letter_of_a_plain_ascii_text_is_at_its_offset(reply: str):
     plain = read_plain_text(reply)
     for character, offset in zip(plain.text, plain.offsets, strict=True):
         assert character in (" ", reply[offset])
