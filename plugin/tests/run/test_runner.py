@@ -35,10 +35,13 @@ def broken(*, generate="return made", provenance="pass"):
             "the backend failed with RuntimeError: of torch; its traceback is *",
         ),
         (broken(generate="return None"), "the backend failed with TypeError: 'NoneType' object is not iterable; *"),
-        (broken(generate="return made[1:]"), "the backend gave 5 generations for 6 prompts; its generate must return*"),
+        (
+            broken(generate="return made[1:]"),
+            "the backend returned 5 generations for 6 prompts; its generate must return*",
+        ),
         (
             broken(generate="return ['a'] * 6"),
-            "the backend gave 'a' for a prompt; its generate must return Generations*",
+            "the backend returned 'a' for a prompt; its generate must return Generations*",
         ),
         (broken(provenance="1 / 0"), "the backend failed with ZeroDivisionError: division by zero; *"),
     ],
