@@ -81,12 +81,12 @@ def test_a_drop_exactly_at_its_limit_holds_up_to_float_rounding(baseline):
 
 
 def test_without_an_interval_the_numbers_decide_and_say_so():
-    few = {"interval": None, "error": None, "sets": 4, "reason": "4 concept sets; an interval takes 6 or more"}
+    few = {"interval": None, "error": None, "sets": 4, "reason": "4 concept sets; an interval needs 6 or more"}
     check = only(drop(1.0, 23.0), **few)
     assert not check.holds
     assert str(check) == (
         "coverage_ordered 21.4 is 1.6 under its baseline of 23.0, beyond max_drop 1.0; by the numbers alone, for there "
-        "is no interval ('4 concept sets; an interval takes 6 or more')"
+        "is no interval ('4 concept sets; an interval needs 6 or more')"
     )
     assert "within max_drop 2.0 (what would be noise is not known: '4 concept sets;" in str(only(drop(2.0, 23), **few))
 
