@@ -81,7 +81,7 @@ def printable(text: str, limit: int = 300) -> str:
     return f"{short} …" if len(text) > limit else short
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """The `repr` of a value from a file on one line; a long one is shortened in the middle."""
     short = reprlib.Repr()
     short.maxstring = short.maxother = 160

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pytest_ocg.errors import ConceptError, shown
+from pytest_ocg.errors import ConceptError, quote
 from pytest_ocg.inputs import hub
 from pytest_ocg.inputs.files import check_file, read_bytes
 
@@ -37,7 +37,7 @@ def read_rows(path: Path) -> list[Row]:
     for row in rows:
         if not isinstance(row.fields, dict):
             raise ConceptError(
-                f"{row.place}: must be an object with a list under 'concept_set', not {shown(row.fields)}"
+                f"{row.place}: must be an object with a list under 'concept_set', not {quote(row.fields)}"
             )
     return rows
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pytest_ocg.errors import ConceptError, OptionError, did_you_mean, shown
+from pytest_ocg.errors import ConceptError, OptionError, did_you_mean, quote
 from pytest_ocg.inputs.concept_sources import Row, commongen_lite_file, read_rows
 from pytest_ocg.inputs.files import resource
 
@@ -121,7 +121,7 @@ def _concept_list(row: Row) -> list[object]:
         raise ConceptError(f"{row.place}: the field 'concept_set' is missing{hint}")
     value = row.fields["concept_set"]
     if not isinstance(value, list):
-        raise ConceptError(f'{row.place}: concept_set must be a list such as ["dog_N", "catch_V"], not {shown(value)}')
+        raise ConceptError(f'{row.place}: concept_set must be a list such as ["dog_N", "catch_V"], not {quote(value)}')
     return value
 
 
@@ -142,15 +142,15 @@ def _concepts(row: Row) -> tuple[Concept, ...]:
 
 def _concept(item: object, place: str) -> Concept:
     if not isinstance(item, str):
-        raise ConceptError(f"{place} must be a string such as 'dog_N', not {shown(item)}")
+        raise ConceptError(f"{place} must be a string such as 'dog_N', not {quote(item)}")
     lemma, _, tag = unicodedata.normalize("NFC", item).rpartition("_")
     if tag not in ("N", "V"):
         raise ConceptError(
-            f"{place} is {shown(item)}; a concept is a word and its tag, N for a noun or V for a verb, such as 'dog_N'"
+            f"{place} is {quote(item)}; a concept is a word and its tag, N for a noun or V for a verb, such as 'dog_N'"
         )
     if len(lemma) > MAX_LEMMA_CHARACTERS or not _is_word(lemma):
         raise ConceptError(
-            f"{place} is {shown(item)}; its word must be 1 to {MAX_LEMMA_CHARACTERS} letters, digits, "
+            f"{place} is {quote(item)}; its word must be 1 to {MAX_LEMMA_CHARACTERS} letters, digits, "
             "hyphens and apostrophes, and start with a letter or digit"
         )
     return Concept(lemma, "N" if tag == "N" else "V")

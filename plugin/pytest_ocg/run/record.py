@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 
 from pytest_ocg.backends.base import Generation
-from pytest_ocg.errors import printable, shown
+from pytest_ocg.errors import printable, quote
 from pytest_ocg.inputs.cases import Case
 from pytest_ocg.run.judging.coverage import Coverage
 
@@ -141,7 +141,7 @@ class CaseRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome")
 
     def __post_init__(self) -> None:
         if not self.concepts or len(self.concepts) != len(self.pattern):
-            raise ValueError(f"concepts {shown(self.concepts)} do not match the pattern {shown(self.pattern)}")
+            raise ValueError(f"concepts {quote(self.concepts)} do not match the pattern {quote(self.pattern)}")
 
 
 class ReplyRecord(CaseRecord, frozen=True, kw_only=True):
@@ -159,7 +159,7 @@ class ReplyRecord(CaseRecord, frozen=True, kw_only=True):
         # msgspec creates the class again, so that super() without arguments fails.
         CaseRecord.__post_init__(self)
         if len(self.positions) != len(self.concepts):
-            raise ValueError(f"positions {shown(self.positions)} must have one list for each concept")
+            raise ValueError(f"positions {quote(self.positions)} must have one list for each concept")
 
 
 class HitRecord(ReplyRecord, frozen=True, kw_only=True, tag=Outcome.HIT.value):

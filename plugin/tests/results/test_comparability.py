@@ -12,7 +12,7 @@ from pytest_ocg.results.comparability import (
     signature_problems,
 )
 
-from pytest_ocg.errors import shown
+from pytest_ocg.errors import quote
 from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
 
 SIGNATURE = {
@@ -184,12 +184,12 @@ def test_dig_comes_back_with_none_where_the_way_ends(value, found):
 
 @pytest.mark.parametrize(("value", "text"), [("a\x1b\n", "'a\\x1b\\n'"), (None, "None"), (0.5, "0.5")])
 def test_a_shown_value_is_quoted_on_one_line(value, text):
-    assert shown(value) == text
+    assert quote(value) == text
 
 
 def test_a_shown_value_is_short_however_large_or_deep_it_is():
     deep: list = []
     for _ in range(900):
         deep = [deep]
-    assert len(shown("x" * 10**6)) <= 160
-    assert len(shown(deep)) < 40
+    assert len(quote("x" * 10**6)) <= 160
+    assert len(quote(deep)) < 40

@@ -25,7 +25,7 @@ import pytest
         ),
         (
             ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "./nowhere"],
-            ["*'./nowhere'*no such file or folder*"],
+            ["*'./nowhere'*not found*"],
         ),
         (
             ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "openai:gpt-4o"],
