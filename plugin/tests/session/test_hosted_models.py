@@ -214,13 +214,15 @@ def test_what_it_costs_and_what_the_server_refuses_is_reported_once_for_all_work
 def test_a_known_price_is_applied_to_what_is_selected(bench):
     result = bench.run("--co", "-k", "VVVV", model="gpt-4o")
     result.stdout.fnmatch_lines(
-        ["gpt-4o: 24 prompts *, replies of at most 3,072; cost about $0.05 at most (price of 2024-05-13); *"]
+        [
+            "gpt-4o: 24 prompts, *; replies of at most 3,072 tokens in total; cost about $0.05 at most (price of 2024-05-13); *"
+        ]
     )
 
 
 def test_the_price_of_the_registry_is_not_that_of_another_server(bench):
     result = bench.run("--co", "--ocg-base-url", "http://127.0.0.1:1/v1", model="gpt-4o")
-    result.stdout.fnmatch_lines(["gpt-4o: 72 prompts *; cost unknown; *"])
+    result.stdout.fnmatch_lines(["gpt-4o: 72 prompts, *; cost unknown; *"])
 
 
 def test_quiet_and_local_models_say_nothing_of_cost(bench):
