@@ -214,9 +214,7 @@ def test_what_it_costs_and_what_the_server_refuses_is_reported_once_for_all_work
 def test_a_known_price_is_applied_to_what_is_selected(bench):
     result = bench.run("--co", "-k", "VVVV", model="gpt-4o")
     result.stdout.fnmatch_lines(
-        [
-            "gpt-4o: 24 prompts, *; replies of at most 3,072 tokens in total; cost about $0.05 at most (price of 2024-05-13)*"
-        ]
+        ["gpt-4o: 24 prompts, *; replies of at most 3,072 tokens *; cost about $0.05 at most (price of 2024-05-13); *"]
     )
 
 
