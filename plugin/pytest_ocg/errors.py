@@ -1,4 +1,4 @@
-"""Everything this package raises on purpose, under one root, and how names and foreign text are put into messages."""
+"""The exceptions of this package under one base class, and functions that format names and values for messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 class OcgError(Exception):
-    """Something the user can put right; the message names it, its value and the way out."""
+    """An error that the user can fix; the message gives the name, the value and what to do."""
 
 
 class OptionError(OcgError):
@@ -24,11 +24,11 @@ class TemplateError(OcgError):
 
 
 class ModelError(OcgError):
-    """A model name that means nothing, or a model that cannot be had or loaded."""
+    """A model name that is unknown, or a model that is not available or cannot be loaded."""
 
 
 class BackendError(OcgError):
-    """Generation cannot go on for any prompt: the run stops with this message."""
+    """Generation cannot continue for any prompt: the run stops with this message."""
 
 
 class CacheError(OcgError):
@@ -36,27 +36,27 @@ class CacheError(OcgError):
 
 
 class MatcherError(OcgError):
-    """The words of a reply cannot be analysed: no language model, or a broken one."""
+    """The words of a reply cannot be analysed: the language model is missing or broken."""
 
 
 class MetricError(OcgError):
-    """A metric that is unknown or was given what it cannot score."""
+    """A metric that is unknown, or input that a metric cannot score."""
 
 
 class ThresholdError(OcgError):
-    """A threshold file that cannot be read, or does not fit the results."""
+    """A threshold file that cannot be read or does not match the results."""
 
 
 class ResultsError(OcgError):
-    """A results file that cannot be read or was written by another schema."""
+    """A results file that cannot be read or has another schema."""
 
 
 class CompareError(OcgError):
-    """Two runs that cannot be compared, or not without being told on what."""
+    """Two runs that cannot be compared, or only after the user chooses what to compare."""
 
 
 class MergeError(OcgError):
-    """Runs that cannot be put together: no shards or models of one run."""
+    """Runs that cannot be merged because they are not shards or models of one run."""
 
 
 class ExportError(OcgError):
@@ -64,25 +64,25 @@ class ExportError(OcgError):
 
 
 def did_you_mean(name: str, known: Iterable[str], limit: int = 1) -> str:
-    """The end of an error message, `; did you mean 'x'?`, empty where no known name is near; case is ignored."""
+    """The end of an error message, `; did you mean 'x'?`; empty if no known name is similar. Case is ignored."""
     by_folded = {choice.casefold(): choice for choice in known}
     near = [by_folded[match] for match in difflib.get_close_matches(name.casefold(), by_folded, limit, 0.6)]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def printable(text: str, limit: int = 300) -> str:
-    """The text on one line, with anything a terminal might obey written as an escape, cut at `limit` characters."""
-    shown = text[:limit]
-    if not shown.isprintable():
-        shown = "".join(
+    """The text on one line, cut at `limit` characters; control characters are written as escapes."""
+    short = text[:limit]
+    if not short.isprintable():
+        short = "".join(
             character if character.isprintable() else " " if character in "\n\t\r" else ascii(character)[1:-1]
-            for character in shown
+            for character in short
         )
-    return f"{shown} …" if len(text) > limit else shown
+    return f"{short} …" if len(text) > limit else short
 
 
-def shown(value: object) -> str:
-    """A value out of a file, quoted on one line, cut in the middle where it is long."""
+def quote(value: object) -> str:
+    """The `repr` of a value from a file on one line; a long one is shortened in the middle."""
     short = reprlib.Repr()
     short.maxstring = short.maxother = 160
     short.maxlist = short.maxtuple = 12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ocg.errors import did_you_mean, printable, shown
+from pytest_ocg.errors import did_you_mean, printable, quote
 
 
 @pytest.mark.parametrize(
@@ -26,15 +26,15 @@ def test_nothing_a_terminal_obeys_is_printed_as_it_is(text, escaped):
 
 @pytest.mark.parametrize(("value", "text"), [("a\x1b\n", "'a\\x1b\\n'"), (None, "None"), (0.5, "0.5")])
 def test_a_shown_value_is_quoted_on_one_line(value, text):
-    assert shown(value) == text
+    assert quote(value) == text
 
 
 def test_a_shown_value_is_short_however_large_or_deep_it_is():
     deep: list = []
     for _ in range(900):
         deep = [deep]
-    assert len(shown("x" * 10**6)) <= 160
-    assert len(shown(deep)) < 40
+    assert len(quote("x" * 10**6)) <= 160
+    assert len(quote(deep)) < 40
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from pytest_ocg.errors import MergeError, shown
+from pytest_ocg.errors import MergeError, quote
 from pytest_ocg.results.files import Run, load_run
 from pytest_ocg.results.merging import Merged, merge
 from pytest_ocg.results.writing import results_folder, write_results
@@ -77,7 +77,7 @@ def _check_apart(folder: Path, runs: Sequence[Run]) -> None:
 def _told(merged: Merged, folder: Path | None) -> list[str]:
     selection = merged.results.selection
     lines = [f"missing: {one}" for one in merged.missing]
-    models = ", ".join(dict.fromkeys(shown(row.model) for row in merged.results.rows))
+    models = ", ".join(dict.fromkeys(quote(row.model) for row in merged.results.rows))
     runs = len(merged.results.run.merged_from or ())
     lines.append(
         f"{runs} {'run' if runs == 1 else 'runs'} of {models}: {selection.run:,} of {selection.planned:,} cases"

@@ -19,7 +19,7 @@ from pytest_ocg.analysis.paper_tables import (
     table4,
     table7,
 )
-from pytest_ocg.errors import shown
+from pytest_ocg.errors import quote
 from pytest_ocg.inputs.published import load_published
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.paper_tables import PaperTables, render_tables, render_tables_markdown
@@ -138,7 +138,7 @@ def _metric_notes(rows: Sequence[Row]) -> Iterator[str]:
     yield from footnotes(measured)
     for name in names:
         there = [scores[name] for scores in measured if name in scores and scores[name].value is not None]
-        signatures = dict.fromkeys(shown(score.signature) for score in there)
+        signatures = dict.fromkeys(quote(score.signature) for score in there)
         if len(signatures) > 1:
             yield f"{name} was measured as {', '.join(signatures)}, so its values do not compare"
 

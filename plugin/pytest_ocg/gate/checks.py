@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_ocg.errors import CompareError, ResultsError, shown
+from pytest_ocg.errors import CompareError, ResultsError, quote
 from pytest_ocg.gate.thresholds import Limit
 from pytest_ocg.results.comparison import RowComparison, compare
 from pytest_ocg.results.files import Run
@@ -74,7 +74,7 @@ def interval_of(score: MetricScore) -> Interval:
         score.sets if score.sets <= _MOST_SETS else 0,
         ""
         if bounds is not None
-        else shown(score.interval_reason)
+        else quote(score.interval_reason)
         if score.interval_reason
         else "the results have none",
     )
@@ -174,7 +174,7 @@ class BaselineRun:
         """Why a metric cannot be held against the baseline."""
         if self.refusal:
             return f"the baseline run cannot be counted from, for `ocg compare` refuses it: {self.refusal}"
-        missing = name if self._compared(row) else f"row of {shown(row.model)} {shown(row.condition)}"
+        missing = name if self._compared(row) else f"row of {quote(row.model)} {quote(row.condition)}"
         return f"the baseline run {str(self.path)!r} has no {missing}"
 
     def _compared(self, row: Row) -> list[RowComparison]:

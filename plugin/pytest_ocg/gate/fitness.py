@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_ocg.errors import shown
+from pytest_ocg.errors import quote
 from pytest_ocg.gate.thresholds import Selection, Thresholds
 from pytest_ocg.results.rows import RunRow
 from pytest_ocg.results.schema import Counts
@@ -17,9 +17,9 @@ def signature_problems(judged: RunRow, thresholds: Thresholds) -> Iterator[str]:
     """One reason for each thing in which the row differs from what the thresholds were laid down for."""
     model, run, wanted = judged.row.model, judged.signature, thresholds.signature
     if thresholds.model is not None and model != thresholds.model:
-        yield f"{thresholds.path} is for model {shown(thresholds.model)}, not {shown(model)}"
+        yield f"{thresholds.path} is for model {quote(thresholds.model)}, not {quote(model)}"
     for key in differing_keys(run, wanted):
-        yield f"{key} is {shown(run[key])} but the thresholds are for {shown(wanted[key])}; {_RENEW}"
+        yield f"{key} is {quote(run[key])} but the thresholds are for {quote(wanted[key])}; {_RENEW}"
 
 
 def selection_problems(judged: RunRow, selection: Selection) -> Iterator[str]:
@@ -30,7 +30,7 @@ def selection_problems(judged: RunRow, selection: Selection) -> Iterator[str]:
         yield from _pattern_problems(judged, selection.pattern)
     sets = judged.signature["sets"]
     if sets != selection.sets:
-        yield f"sets is {shown(sets)} but the thresholds are for {shown(selection.sets)}; {_RENEW}"
+        yield f"sets is {quote(sets)} but the thresholds are for {quote(selection.sets)}; {_RENEW}"
 
 
 def _pattern_problems(judged: RunRow, pattern: str) -> Iterator[str]:
@@ -43,7 +43,7 @@ def _pattern_problems(judged: RunRow, pattern: str) -> Iterator[str]:
     counts, done = judged.row.patterns.get(pattern), judged.row.counts.done
     planned, run = (None, None) if counts is None else (counts.planned, counts.run)
     if not planned or run != planned or done != planned:
-        yield f"partial run ({shown(run)} of {shown(planned)} cases of {pattern}, {done:,} cases in all)"
+        yield f"partial run ({quote(run)} of {quote(planned)} cases of {pattern}, {done:,} cases in all)"
 
 
 def error_problems(counts: Counts, max_error_share: float) -> Iterator[str]:

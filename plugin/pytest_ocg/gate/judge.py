@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from pytest_ocg.errors import shown
+from pytest_ocg.errors import quote
 from pytest_ocg.gate.checks import ROUNDING, BaselineRun, checks, score_of, told_apart
 from pytest_ocg.gate.fitness import error_problems, selection_problems, signature_problems
 from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
@@ -93,7 +93,7 @@ def _no_selection(judged: RunRow, thresholds: Thresholds) -> Iterator[str]:
             yield f"selection {only.name} is run with {only.options}"
         return
     sets, known = judged.signature["sets"], ", ".join(map(str, thresholds.selections))
-    yield f"no selection of {thresholds.path} has these cases, of sets {shown(sets)}; there are {known}"
+    yield f"no selection of {thresholds.path} has these cases, of sets {quote(sets)}; there are {known}"
     yield from judged.problems
 
 
@@ -118,12 +118,12 @@ def _problem(score: MetricScore | None, name: str, limit: Limit) -> str | None:
     facts = catalogue.METRICS[limit.metric]
     if score is None or score.value is None or score.n == 0:
         reason = None if score is None else score.reason
-        return f"{name} was not computed ({shown(reason or 'no reason given')})"
+        return f"{name} was not computed ({quote(reason or 'no reason given')})"
     if not facts.low - ROUNDING <= score.value <= facts.high + ROUNDING:
-        return f"{name} is {shown(score.value)}, which is no number from {facts.low:g} to {facts.high:g}"
+        return f"{name} is {quote(score.value)}, which is no number from {facts.low:g} to {facts.high:g}"
     if limit.signature is not None and score.signature != limit.signature:
         return (
-            f"{name} was measured as {shown(score.signature)} but its limit is for {shown(limit.signature)}; "
+            f"{name} was measured as {quote(score.signature)} but its limit is for {quote(limit.signature)}; "
             "renew the baseline with --ocg-write-thresholds"
         )
     return None

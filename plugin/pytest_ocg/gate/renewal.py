@@ -11,7 +11,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import InlineTable, Table
 
-from pytest_ocg.errors import ThresholdError, shown
+from pytest_ocg.errors import ThresholdError, quote
 from pytest_ocg.gate.checks import score_of
 from pytest_ocg.gate.fitness import error_problems, selection_problems
 from pytest_ocg.gate.judge import evaluate
@@ -60,7 +60,7 @@ def render_thresholds(
     problems = [*measured.problems, *error_problems(row.counts, 0.0)]
     if problems:
         raise ThresholdError(
-            f"{path}: thresholds of {shown(row.model)} are not written, for they need a whole "
+            f"{path}: thresholds of {quote(row.model)} are not written, for they need a whole "
             f"run without errors: {'; '.join(problems)}"
         )
     renewed: list[str] = []
@@ -75,11 +75,11 @@ def render_thresholds(
         if before.model not in (None, row.model):
             raise ThresholdError(
                 f"{path}: holds the thresholds of {before.model!r}, which a run of "
-                f"{shown(row.model)} does not renew; choose another file with --ocg-thresholds"
+                f"{quote(row.model)} does not renew; choose another file with --ocg-thresholds"
             )
         if not before.concerns(row):
             ours, theirs = (
-                ", ".join(f"{key} {shown(of.get(key))}" for key in ("condition", "shots"))
+                ", ".join(f"{key} {quote(of.get(key))}" for key in ("condition", "shots"))
                 for of in (before.signature, measured.signature)
             )
             raise ThresholdError(
@@ -119,7 +119,7 @@ def _renewed(before: Thresholds, measured: RunRow) -> list[str]:
     run = measured.signature
     differing = list(differing_keys(run, before.signature))
     if others and differing:
-        told = ", ".join(f"{key} is {shown(before.signature[key])} and {shown(run[key])} now" for key in differing)
+        told = ", ".join(f"{key} is {quote(before.signature[key])} and {quote(run[key])} now" for key in differing)
         raise ThresholdError(
             f"{before.path}: is left as it is, for {told}, which the selections {', '.join(others)} were not measured "
             "with; take them out, or write to another file with --ocg-thresholds"
@@ -159,7 +159,7 @@ def _renew_metrics(
                 continue
             raise ThresholdError(
                 f"{place} has limits on {metric}, which this run did not compute "
-                f"({shown((score and score.reason) or 'no reason given')}); run with "
+                f"({quote((score and score.reason) or 'no reason given')}); run with "
                 f"--ocg-metrics all, or take metrics.{metric} out"
             )
         table = _child(metrics, metric)

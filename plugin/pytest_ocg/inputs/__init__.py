@@ -1,1 +1,1 @@
-"""What is asked: concept sets, prompts, cases, models, and the numbers that the paper published."""
+"""The inputs of a run: concept sets, prompts, cases, models, and the published numbers of the paper."""

@@ -1,4 +1,4 @@
-"""Test cases: every model, condition, template, concept set and order, with ids that `-k` can pick from."""
+"""Test cases: every model, condition, template, concept set and order, with ids that `-k` can select."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ocg.inputs.concepts import Concept, ConceptSet
 
 @dataclass(frozen=True)
 class Case:
-    """One prompt of the benchmark: a model asked, by one template, for one order of one concept set."""
+    """One prompt of the benchmark: one model, one template, and one order of one concept set."""
 
     model: str
     condition: str
@@ -23,9 +23,9 @@ class Case:
 
     @cached_property
     def id(self) -> str:
-        """What stands in the test id: `gemma2-9b-ordered-t0-VNNV-cs042-catch_dog_frisbee_throw`.
+        """The id in the test name: `gemma2-9b-ordered-t0-VNNV-cs042-catch_dog_frisbee_throw`.
 
-        A one-shot case carries `1shot` behind its condition, so that `--lf` never mixes it up with its zero-shot twin.
+        A one-shot case has `1shot` after its condition, so that `--lf` does not confuse it with the zero-shot case.
         """
         condition = f"{self.condition}-{self.shots}shot" if self.shots else self.condition
         words = "_".join(self.lemmas)
@@ -59,7 +59,7 @@ def expand_cases(
     templates: Sequence[int],
     shots: int,
 ) -> list[Case]:
-    """All cases, models outermost and orders innermost, always in the same order for the same arguments."""
+    """All cases; the model changes slowest and the order fastest. Equal arguments give equal lists."""
     ordered_sets = [(entry.id, list(itertools.permutations(entry.concepts))) for entry in sets]
     return [
         Case(model, condition, shots, template, set_id, order)
@@ -70,7 +70,7 @@ def expand_cases(
 
 
 def cut_batches(cases: Sequence[Case], sizes: dict[str, int]) -> list[Batch]:
-    """The cases cut into runs of one model, each of at most `sizes[model]`, in the order given."""
+    """The cases, in the order given, cut into batches of one model with at most `sizes[model]` cases each."""
     batches: list[Batch] = []
     for model, group in itertools.groupby(cases, key=lambda case: case.model):
         of_model = list(group)

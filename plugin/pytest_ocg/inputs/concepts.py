@@ -1,4 +1,4 @@
-"""Concept sets: what they are, and where they are read from."""
+"""Concept sets, and how a dataset of them is loaded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pytest_ocg.errors import ConceptError, OptionError, did_you_mean, shown
+from pytest_ocg.errors import ConceptError, OptionError, did_you_mean, quote
 from pytest_ocg.inputs.concept_sources import Row, commongen_lite_file, read_rows
 from pytest_ocg.inputs.files import resource
 
@@ -34,14 +34,14 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class ConceptSet:
-    """Concepts to be used together in one sentence; `id` is `cs` and the row in its dataset (`cs042`)."""
+    """Concepts to use together in one sentence; `id` is `cs` and the row in its dataset (`cs042`)."""
 
     id: str
     concepts: tuple[Concept, ...]
 
     @property
     def key(self) -> str:
-        """The same text for the same concepts in any order and from any dataset."""
+        """A text that is equal for equal concepts, in any order and from any dataset."""
         return " ".join(sorted(map(str, self.concepts)))
 
     @property
@@ -52,10 +52,10 @@ class ConceptSet:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Concept sets and where they came from.
+    """Concept sets and the name of their source.
 
-    `sha256` is over the sorted set keys, so equal content has equal identity whatever its file looks like.
-    `dropped` counts rows left out because they do not have four concepts (only `commongen-lite` drops any).
+    `sha256` is over the sorted set keys, so equal content has an equal hash in any file layout. `dropped` is the number
+    of rows left out because they do not have four concepts (only in `commongen-lite`).
     """
 
     name: str
@@ -68,13 +68,13 @@ def load_dataset(source: str, *, revision: str | None = None) -> Dataset:
     """The concept sets of `commongen-lite` (192 of four, from the hub or its cache), `everyday`, or a file at a path.
 
     A file is a JSON list or JSONL of objects with `concept_set`; other fields are ignored. `revision` is the hub
-    revision of `commongen-lite`. Raises ConceptError naming file, place and field.
+    revision of `commongen-lite`. Raises ConceptError, which names file, place and field.
     """
     if revision is not None and source != COMMONGEN_LITE:
-        raise OptionError(f"--ocg-concepts-revision {revision!r} goes with {COMMONGEN_LITE} alone, not with {source!r}")
+        raise OptionError(f"--ocg-concepts-revision {revision!r} works only with {COMMONGEN_LITE}, not with {source!r}")
     if source == COMMONGEN_LITE:
         rows = read_rows(commongen_lite_file(revision))
-        kept = [row for row in rows if len(_listed(row)) == 4]
+        kept = [row for row in rows if len(_concept_list(row)) == 4]
         if not kept:
             raise ConceptError(
                 f"{rows[0].place}: none of the {len(rows)} rows has four concepts, so this is not {COMMONGEN_LITE}"
@@ -88,7 +88,7 @@ def load_dataset(source: str, *, revision: str | None = None) -> Dataset:
         raise ConceptError(f"concepts {source!r}: {cause}") from cause
     if not source.strip() or not _exists(path):
         hint = did_you_mean(source, (COMMONGEN_LITE, EVERYDAY))
-        raise ConceptError(f"concepts {source!r}: neither {COMMONGEN_LITE}, nor {EVERYDAY}, nor a file's path{hint}")
+        raise ConceptError(f"concepts {source!r}: must be {COMMONGEN_LITE}, {EVERYDAY} or the path of a file{hint}")
     return _dataset(path.name, read_rows(path))
 
 
@@ -107,7 +107,7 @@ def _dataset(name: str, rows: Iterable[Row], dropped: int = 0) -> Dataset:
         if entry.key in places:
             raise ConceptError(
                 f"{row.place}: concept_set has the same concepts as {places[entry.key]} "
-                f"({entry.key}); leave one of them out"
+                f"({entry.key}); remove one of them"
             )
         places[entry.key] = row.place
         sets.append(entry)
@@ -115,18 +115,18 @@ def _dataset(name: str, rows: Iterable[Row], dropped: int = 0) -> Dataset:
     return Dataset(name, tuple(sets), digest, dropped)
 
 
-def _listed(row: Row) -> list[object]:
+def _concept_list(row: Row) -> list[object]:
     if "concept_set" not in row.fields:
         hint = did_you_mean("concept_set", row.fields)
         raise ConceptError(f"{row.place}: the field 'concept_set' is missing{hint}")
     value = row.fields["concept_set"]
     if not isinstance(value, list):
-        raise ConceptError(f'{row.place}: concept_set must be a list such as ["dog_N", "catch_V"], not {shown(value)}')
+        raise ConceptError(f'{row.place}: concept_set must be a list such as ["dog_N", "catch_V"], not {quote(value)}')
     return value
 
 
 def _concepts(row: Row) -> tuple[Concept, ...]:
-    items = _listed(row)
+    items = _concept_list(row)
     if not 2 <= len(items) <= MAX_CONCEPTS:
         raise ConceptError(f"{row.place}: concept_set has {len(items)} concepts; 2 to {MAX_CONCEPTS} are allowed")
     concepts = tuple(_concept(item, f"{row.place}: concept_set[{index}]") for index, item in enumerate(items))
@@ -135,29 +135,29 @@ def _concepts(row: Row) -> tuple[Concept, ...]:
         first = seen.setdefault(concept.lemma.casefold(), index)
         if first != index:
             raise ConceptError(
-                f"{row.place}: concept_set[{index}] is {str(concept)!r}, whose word is already in concept_set[{first}]"
+                f"{row.place}: concept_set[{index}] is {str(concept)!r}, but concept_set[{first}] has the same word"
             )
     return concepts
 
 
 def _concept(item: object, place: str) -> Concept:
     if not isinstance(item, str):
-        raise ConceptError(f"{place} must be a string such as 'dog_N', not {shown(item)}")
+        raise ConceptError(f"{place} must be a string such as 'dog_N', not {quote(item)}")
     lemma, _, tag = unicodedata.normalize("NFC", item).rpartition("_")
     if tag not in ("N", "V"):
         raise ConceptError(
-            f"{place} is {shown(item)}; a concept is a word and its tag, N for a noun or V for a verb, such as 'dog_N'"
+            f"{place} is {quote(item)}; a concept is a word and its tag, N for a noun or V for a verb, such as 'dog_N'"
         )
     if len(lemma) > MAX_LEMMA_CHARACTERS or not _is_word(lemma):
         raise ConceptError(
-            f"{place} is {shown(item)}; its word must be 1 to {MAX_LEMMA_CHARACTERS} letters, digits, "
-            "hyphens and apostrophes, and begin with a letter or digit"
+            f"{place} is {quote(item)}; its word must be 1 to {MAX_LEMMA_CHARACTERS} letters, digits, "
+            "hyphens and apostrophes, and start with a letter or digit"
         )
     return Concept(lemma, "N" if tag == "N" else "V")
 
 
 def _is_word(lemma: str) -> bool:
-    """Whether the lemma can stand in a prompt and a test id: letters with their marks, digits, hyphen, apostrophe."""
+    """Whether the lemma fits in a prompt and a test id: letters with their marks, digits, hyphen, apostrophe."""
     return lemma[:1].isalnum() and all(
         character in "-'\u2019" or unicodedata.category(character)[0] in "LM" or character.isdecimal()
         for character in lemma

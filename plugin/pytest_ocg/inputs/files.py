@@ -1,4 +1,4 @@
-"""Files that come with the package or from a user: where they are, which are too large to read, and TOML."""
+"""Files of the package or of the user: their paths, checks before reading, and TOML."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _CHECKOUT = _PACKAGE.parent.parent
 
 
 def resource(*parts: str) -> Path:
-    """The path of shipped data, `resource("fixtures", "models.toml")`, whether or not it exists."""
+    """The path of a data file of the package, `resource("fixtures", "models.toml")`; it need not exist."""
     packaged = _PACKAGE.joinpath(*parts)
     return packaged if (_PACKAGE / parts[0]).is_dir() else _CHECKOUT.joinpath(*parts)
 
 
 def check_file(path: Path, name: str, limit_bytes: int, error: type[OcgError], hint: str) -> None:
-    """Raise `error` where there is no file at the path, no regular one, or one of over `limit_bytes`.
+    """Raise `error` if the path is not a regular file, or the file is larger than `limit_bytes`.
 
-    `name` is what messages call it, in the plural: `results 'x'`. `hint` says which file should be given instead.
+    `name` is the name in messages, in the plural: `results 'x'`. `hint` says which file to pass instead.
     """
     try:
         status = path.stat()
@@ -34,11 +34,11 @@ def check_file(path: Path, name: str, limit_bytes: int, error: type[OcgError], h
     if not stat.S_ISREG(status.st_mode):
         raise error(f"{name} are {'a folder' if stat.S_ISDIR(status.st_mode) else 'not a regular file'}; {hint}")
     if status.st_size > limit_bytes:
-        raise error(f"{name} are over {limit_bytes} bytes, too large to be read")
+        raise error(f"{name} are too large: {status.st_size} bytes, the limit is {limit_bytes}")
 
 
 def read_bytes(path: Path, name: str, limit_bytes: int, error: type[OcgError], hint: str) -> bytes:
-    """The content of a file that may be anybody's; raises `error` as `check_file` does, and where it cannot be read."""
+    """The content of a file from the user; raises `error` as `check_file` does, and if the file cannot be read."""
     check_file(path, name, limit_bytes, error, hint)
     try:
         return path.read_bytes()
@@ -47,11 +47,11 @@ def read_bytes(path: Path, name: str, limit_bytes: int, error: type[OcgError], h
 
 
 def _unreadable(name: str, cause: OSError | ValueError) -> str:
-    return f"{name} cannot be read ({getattr(cause, 'strerror', None) or cause}); make them readable"
+    return f"{name} cannot be read ({getattr(cause, 'strerror', None) or cause}); check the path and its permissions"
 
 
 def read_toml(path: Path, error: type[OcgError]) -> dict[str, Any]:
-    """The file's content; raises `error` naming the file where it cannot be read or is not TOML in UTF-8."""
+    """The content of a TOML file; raises `error`, which names the file, if it is unreadable or not TOML in UTF-8."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as cause:
@@ -62,7 +62,7 @@ def read_toml(path: Path, error: type[OcgError]) -> dict[str, Any]:
 
 
 def parse_toml(text: str, place: str, error: type[OcgError], hint: str = "") -> dict[str, Any]:
-    """What the text says in TOML; raises `error` naming the place where it is none, with `hint` at the end."""
+    """The content of a TOML text; raises `error`, which names `place` and ends in `hint`, if it is not valid TOML."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as cause:
@@ -72,7 +72,7 @@ def parse_toml(text: str, place: str, error: type[OcgError], hint: str = "") -> 
 def check_keys(
     table: object, known: Iterable[str], required: Iterable[str], place: str, error: type[OcgError]
 ) -> Mapping[str, Any]:
-    """The table; raises `error` where it is no table, has an unknown key (with the nearest one) or lacks a key."""
+    """The table; raises `error` if it is not a table, has an unknown key (names a similar one) or misses a key."""
     known = tuple(known)
     if not isinstance(table, dict):
         raise error(f"{place}: must be a table, not {table!r}")
@@ -86,7 +86,7 @@ def check_keys(
 
 
 def text_value(table: Mapping[str, Any], key: str, place: str, error: type[OcgError]) -> str:
-    """The string under the key; raises `error` where it is no string or nothing but white space."""
+    """The string under the key; raises `error` if it is not a string or is only white space."""
     value = table[key]
     if not isinstance(value, str) or not value.strip():
         raise error(f"{place}: {key} must be a string that is not blank, not {value!r}")

@@ -1,4 +1,4 @@
-"""The Hugging Face hub: its library, imported on use, and one error of ours for each of those it raises."""
+"""The Hugging Face hub: its library, imported on use, and its exceptions translated into errors of this package."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TIMEOUT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of the hub: what messages call it, and what to do where it cannot be had.
+class HubRequest:
+    """A repository on the hub: its name in messages, and what the user can do if it is not available.
 
-    `other_revision` is the way out where the revision does not exist, `instead` where nothing can be had at all; both
-    follow a comma or a semicolon.
+    `other_revision` is the advice if the revision does not exist, `instead` the advice in all other cases; both follow
+    a comma or a semicolon.
     """
 
     name: str
@@ -30,44 +30,44 @@ class Wanted:
 
 
 @contextmanager
-def asking(wanted: Wanted) -> Iterator[Any]:
-    """The hub's library (`huggingface_hub`); whatever it raises inside becomes one error that says what to do."""
-    name, instead = wanted.name, wanted.instead
+def hub_library(request: HubRequest) -> Iterator[Any]:
+    """The module `huggingface_hub`; its exceptions inside the block become one error that says what to do."""
+    name, instead = request.name, request.instead
     missing = f"{name} is not in the local hub cache and the hub cannot be reached"
-    if wanted.revision is not None:
-        missing = f"{name} at revision {wanted.revision!r} is not in the local hub cache and the hub cannot be reached"
+    if request.revision is not None:
+        missing = f"{name} at revision {request.revision!r} is not in the local hub cache and the hub cannot be reached"
     try:
         library = importlib.import_module("huggingface_hub")
         errors: Any = importlib.import_module("huggingface_hub.errors")
     except ImportError as cause:
-        raise wanted.error(
+        raise request.error(
             f"{name}: huggingface_hub cannot be imported ({cause}): `pip install huggingface_hub`, or {instead}"
         ) from cause
     try:
         yield library
     except errors.GatedRepoError as cause:
-        raise wanted.error(
+        raise request.error(
             f"{name} is gated: accept its licence on its hub page, then log in with `hf auth login` or set HF_TOKEN"
         ) from cause
     except errors.RevisionNotFoundError as cause:
-        raise wanted.error(f"{name} has no revision {wanted.revision!r}; {wanted.other_revision}") from cause
+        raise request.error(f"{name} has no revision {request.revision!r}; {request.other_revision}") from cause
     except errors.RepositoryNotFoundError as cause:
-        raise wanted.error(
+        raise request.error(
             f"{name} is not on the hub, or private and you are not logged in: check the spelling, "
             f"log in with `hf auth login`, or {instead}"
         ) from cause
     except errors.HFValidationError as cause:
-        raise wanted.error(f"{name} is no hub id, which is ORG/NAME: check the spelling, or {instead}") from cause
+        raise request.error(f"{name} is not a hub id of the form ORG/NAME: check the spelling, or {instead}") from cause
     except (errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError) as cause:
-        raise wanted.error(f"{missing} (offline): connect once to download it, or {instead}") from cause
-    # The hub's HTTP error derives from that of the HTTP library it is built on, which differs between its versions.
+        raise request.error(f"{missing} (offline): connect once to download it, or {instead}") from cause
+    # HfHubHTTPError derives from the error of the HTTP library below it, which differs between versions of the hub.
     except (*errors.HfHubHTTPError.__bases__, OSError, ValueError) as cause:
         reason = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
-        raise wanted.error(f"{missing} ({reason}): connect once to download it, or {instead}") from cause
+        raise request.error(f"{missing} ({reason}): connect once to download it, or {instead}") from cause
 
 
 def cached_file(repository: str, file_name: str, revision: str | None) -> Path | None:
-    """The path of a file of a model that is in the local cache; None where it is not, or the name is no hub id."""
+    """The path of a model file in the local cache; None if it is not there or `repository` is not a hub id."""
     library: Any = importlib.import_module("huggingface_hub")
     errors: Any = importlib.import_module("huggingface_hub.errors")
     try:

@@ -1,4 +1,4 @@
-"""Which models there are, what any other name stands for, and what hosted ones cost."""
+"""The registry of models, how a model name is resolved, and what hosted models cost."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """Where a model is had and what is special about it.
+    """Where a model comes from, and its special settings.
 
-    `backend` is `huggingface`, `openai`, or the name of another way to get replies. `source` is a hub id, a local
-    folder, a `.gguf` file or a hosted model's name. `published_as` is its row name in the paper's tables, None where
-    the paper does not have it. `reasoning` is the pair of tags around a reasoning block (docs/definitions.md,
-    Decoding). `answer` is the pair of tags around the answer, where the model marks it. `max_new_tokens` overrides the
-    default cap. `key_variable` is the environment variable of the key, None for the backend's own.
+    `backend` is `huggingface`, `openai`, or the name of another backend. `source` is a hub id, a local
+    folder, a `.gguf` file or a hosted model's name. `published_as` is its row name in the paper's tables, None if
+    it is not in the paper. `reasoning` is the pair of tags around a reasoning block (docs/definitions.md, Decoding).
+    `answer` is the pair of tags around the answer, if the model uses them. `max_new_tokens` overrides the default cap.
+    `key_variable` is the environment variable of the API key, None for the default one of the backend.
     """
 
     name: str
@@ -68,22 +68,22 @@ class ModelSpec:
 
 
 def load_registry(path: Path | None = None) -> dict[str, ModelSpec]:
-    """The models of a TOML file by short name, in file order; by default the shipped ones.
+    """The models of a TOML file by short name, in file order; by default those of the package.
 
-    Raises ModelError naming the file, the model and the key.
+    Raises ModelError, which names the file, the model and the key.
     """
     path = path or resource("fixtures", "models.toml")
     table = check_keys(read_toml(path, ModelError), ("models",), ("models",), str(path), ModelError)["models"]
     if not isinstance(table, dict):
         raise ModelError(f"{path}: models must be a table of [models.NAME] tables, not {table!r}")
-    return {name: _registered(name, entry, f"{path}: models.{name}") for name, entry in table.items()}
+    return {name: _registry_entry(name, entry, f"{path}: models.{name}") for name, entry in table.items()}
 
 
 def resolve_model(name: str, registry: Mapping[str, ModelSpec]) -> ModelSpec:
-    """What `--model NAME` stands for: a short name, `openai:NAME`, a local folder or `.gguf` file, or a hub id.
+    """The model that `--model NAME` means: a short name, `openai:NAME`, a local folder or `.gguf` file, or a hub id.
 
-    A model that the registry knows keeps its tags, cap and quantization under its hub id or hosted name too. Nothing is
-    looked up on a network. Raises ModelError with the nearest names and the accepted forms.
+    A model of the registry keeps its tags, cap and quantization under its hub id or hosted name too. There is no
+    network request. Raises ModelError with similar names and the accepted forms.
     """
     known = registry.get(name) or registry.get(name.lower())
     if known is not None:
@@ -91,46 +91,48 @@ def resolve_model(name: str, registry: Mapping[str, ModelSpec]) -> ModelSpec:
     if name.startswith(HOSTED):
         hosted = name.removeprefix(HOSTED)
         if not hosted or not hosted.isprintable() or " " in hosted:
-            raise ModelError(f"model {name!r}: openai: must be followed by the name the server knows the model by")
-        return _known(name, OPENAI, hosted, None, registry)
-    local = _local(name) if name.strip() else None
+            raise ModelError(f"model {name!r}: openai: must be followed by the model's name on the server")
+        return _with_registry_settings(name, OPENAI, hosted, None, registry)
+    local = _local_model(name) if name.strip() else None
     if local is not None:
         return local
     if name.startswith(_PATH_STARTS) or name.endswith(".gguf"):
-        raise ModelError(f"model {name!r}: there is no such file or folder. {_ACCEPTED}")
+        raise ModelError(f"model {name!r}: file or folder not found. {_ACCEPTED}")
     hub_id = _HUB_ID.fullmatch(name)
     if hub_id is None:
         raise ModelError(f"model {name!r} is not known{did_you_mean(name, registry, 3) or '.'} {_ACCEPTED}")
-    return _known(name, HUGGINGFACE, hub_id["source"], hub_id["revision"], registry)
+    return _with_registry_settings(name, HUGGINGFACE, hub_id["source"], hub_id["revision"], registry)
 
 
 def id_name(name: str) -> str:
-    """The name as it can stand in a test id or a file name: letters, digits and `._+-`.
+    """The name in a form for test ids and file names: letters, digits and `._+-`.
 
-    A hub id's `/` becomes `--`; of a path the last part is taken.
+    The `/` of a hub id becomes `--`; a path is reduced to its last part.
     """
     if name.startswith(_PATH_STARTS):
         name = Path(name).name
     safe = _NOT_IN_IDS.sub("_", name.replace("@", "+").replace("/", "--")).strip("_")
-    # A leading dot would hide a file, a leading hyphen would read as an option.
+    # A file name with a leading dot is hidden, and one with a leading hyphen looks like an option.
     return f"model{safe}" if not safe or safe[0] in ".-" else safe
 
 
 def id_names(specs: Sequence[ModelSpec]) -> tuple[str, ...]:
-    """An id for each model, all different: `id_name`, with a hash of the source behind it where two would be the same.
+    """An id for each model, all different: `id_name`, followed by a hash of the source if two would be equal.
 
-    Ids differ by more than case, since they name files too. Raises ModelError for a model that is there twice.
+    Ids differ by more than case because they are file names too. Raises ModelError if a model is given twice.
     """
     plain = [id_name(spec.name) for spec in specs]
-    often = Counter(name.casefold() for name in plain)
+    counts = Counter(name.casefold() for name in plain)
     names = tuple(
-        f"{name}+{_source_hash(spec)}" if often[name.casefold()] > 1 else name
+        f"{name}+{_source_hash(spec)}" if counts[name.casefold()] > 1 else name
         for name, spec in zip(plain, specs, strict=True)
     )
     first: dict[str, ModelSpec] = {}
     for name, spec in zip(names, specs, strict=True):
         if name.casefold() in first:
-            raise ModelError(f"model {spec.name!r} is given twice: it is {first[name.casefold()].source!r} both times")
+            raise ModelError(
+                f"model {spec.name!r} is given twice, with the source {first[name.casefold()].source!r}; remove one"
+            )
         first[name.casefold()] = spec
     return names
 
@@ -140,15 +142,17 @@ def _source_hash(spec: ModelSpec) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def _known(name: str, backend: str, source: str, revision: str | None, registry: Mapping[str, ModelSpec]) -> ModelSpec:
+def _with_registry_settings(
+    name: str, backend: str, source: str, revision: str | None, registry: Mapping[str, ModelSpec]
+) -> ModelSpec:
     for spec in registry.values():
         if spec.backend == backend and spec.source.casefold() == source.casefold():
             return replace(spec, name=name, source=source, revision=revision or spec.revision)
     return ModelSpec(name, backend, source, revision)
 
 
-def _local(name: str) -> ModelSpec | None:
-    """The model at a path, None where there is nothing at it."""
+def _local_model(name: str) -> ModelSpec | None:
+    """The model at a path, None if the path does not exist."""
     try:
         path = Path(name).expanduser().resolve()
         if path.is_dir():
@@ -167,27 +171,27 @@ def _check_folder(name: str, path: Path) -> None:
         return
     if (path / "adapter_config.json").is_file():
         raise ModelError(
-            f"model {name!r}: this folder holds an adapter alone; merge it into its base model and name "
+            f"model {name!r}: this folder contains only an adapter; merge it into its base model and pass "
             "the folder of the merged model"
         )
     inside = sorted(entry.name for entry in path.glob("*.gguf"))
-    hint = f"; name one of the files in it: {', '.join(inside)}" if inside else ""
+    hint = f"; pass one of the files in it: {', '.join(inside)}" if inside else ""
     raise ModelError(f"model {name!r}: this folder has no config.json, so it is not a saved model{hint}")
 
 
 def _check_gguf(name: str, path: Path) -> None:
     if path.suffix.lower() != ".gguf":
-        raise ModelError(f"model {name!r}: this file is not a .gguf file; name that, or the model's folder")
+        raise ModelError(f"model {name!r}: this file is not a .gguf file; pass a .gguf file or the folder of the model")
     with path.open("rb") as file:
         magic = file.read(4)
     if magic != b"GGUF":
         raise ModelError(
-            f"model {name!r}: this file begins with {magic!r} and not with b'GGUF', so it is no GGUF "
-            "model; it may be a pointer whose content was never fetched"
+            f"model {name!r}: this file starts with {magic!r} instead of b'GGUF', so it is not a GGUF "
+            "model; if it is a pointer file of Git LFS, download the model itself"
         )
 
 
-def _registered(name: str, entry: object, place: str) -> ModelSpec:
+def _registry_entry(name: str, entry: object, place: str) -> ModelSpec:
     known = tuple(key for key in ModelSpec.__dataclass_fields__ if key != "name")
     table: dict[str, Any] = dict(check_keys(entry, known, ("backend", "source"), place, ModelError))
     if not _SHORT_NAME.fullmatch(name):
@@ -242,31 +246,33 @@ _PRICED_TOKENS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a run will ask of a hosted model at most: prompts, their tokens as estimated, and the cap of each reply."""
+    """The most that a run requests from a hosted model: prompts, their estimated tokens, and the cap on each reply."""
 
     prompts: int
     prompt_tokens: int
     max_new_tokens: int
 
-    def told(self, model: str, price: Price | None) -> str:
-        """One line for the user before the first request: tokens in and out, and what they cost at most."""
+    def describe(self, model: str, price: Price | None) -> str:
+        """One line for the user before the first request: tokens of prompts and replies, and their cost at most."""
         replies = self.prompts * self.max_new_tokens
         cost = cost_of(price, self.prompt_tokens, replies)
-        told = "unknown" if cost is None or price is None else f"about ${cost:,.2f} at most (price of {price.date})"
+        cost_text = (
+            "unknown" if cost is None or price is None else f"about ${cost:,.2f} at most (price of {price.date})"
+        )
         return (
-            f"{model}: {self.prompts:,} prompts of about {self.prompt_tokens:,} tokens together, replies of at most "
-            f"{replies:,}; cost {told}; what is in the cache costs nothing"
+            f"{model}: {self.prompts:,} prompts, about {self.prompt_tokens:,} tokens in total; replies of at most "
+            f"{replies:,} tokens in total; cost {cost_text}; cached replies cost nothing"
         )
 
 
 def cost_of(price: Price | None, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """What so many tokens cost in US dollars, None where the price is not known."""
+    """The cost of these tokens in US dollars, None if the price is not known."""
     if price is None:
         return None
     return (price.input * prompt_tokens + price.output * completion_tokens) / _PRICED_TOKENS
 
 
 def estimated_tokens(prompt: Prompt) -> int:
-    """About how many tokens a prompt is in English: four characters each, and four more for the marks of a turn."""
+    """The estimated tokens of an English prompt: one per four characters, and four more for each turn."""
     characters = sum(len(message.content) for message in prompt.messages)
     return math.ceil(characters / _CHARACTERS_A_TOKEN) + _TOKENS_A_TURN * len(prompt.messages)

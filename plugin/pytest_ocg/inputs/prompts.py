@@ -1,4 +1,4 @@
-"""Prompts: the instruction templates, and the turns they become for one list of concepts.
+"""Prompts: the instruction templates, and the turns that are built from them for one list of concepts.
 
 Defined in docs/definitions.md, Prompts.
 """
@@ -22,7 +22,7 @@ PLACEHOLDER = "{concepts}"
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One instruction in both conditions, with `{concepts}` where the concepts go."""
+    """One instruction in both conditions; `{concepts}` is the placeholder for the concepts."""
 
     id: int
     ordered: str
@@ -53,8 +53,8 @@ class Form(NamedTuple):
 class Templates:
     """The system text, the templates and the worked examples of a template file.
 
-    `sha256` is over the content, so comments and layout of the file do not matter. `forms` is keyed by template,
-    condition and shots; it is what all prompts of a kind share.
+    `sha256` is over the content, so comments and layout of the file do not matter. `forms` has the key template,
+    condition and shots; all prompts with the same key share its turns.
     """
 
     system: str
@@ -65,13 +65,13 @@ class Templates:
 
 
 def build_prompt(templates: Templates, concepts: Sequence[str], *, template: int, condition: str, shots: int) -> Prompt:
-    """The turns that ask for the concepts in this order: system, two turns for each worked example, the question.
+    """The turns of a prompt for the concepts in this order: system, two for each worked example, the question.
 
-    Raises OptionError for a template, condition or number of shots that there is not.
+    Raises OptionError if the template, the condition or the number of shots does not exist.
     """
     form = templates.forms.get((template, condition, shots))
     if form is None:
-        raise OptionError(_cannot_build(templates, template, condition, shots))
+        raise OptionError(_missing_form(templates, template, condition, shots))
     opening, before, after = form
     words = tuple(concepts)
     asked = Message("user", before + " ".join(words) + after)
@@ -79,9 +79,9 @@ def build_prompt(templates: Templates, concepts: Sequence[str], *, template: int
 
 
 def load_templates(path: Path | None = None) -> Templates:
-    """The templates of a TOML file, by default the benchmark's own six.
+    """The templates of a TOML file, by default the six of the benchmark.
 
-    Raises TemplateError naming the file and the key.
+    Raises TemplateError, which names the file and the key.
     """
     path = path or resource("fixtures", "templates.toml")
     keys = ("system", "order_phrase", "templates", "examples")
@@ -92,7 +92,7 @@ def load_templates(path: Path | None = None) -> Templates:
     examples = tuple(_example(entry, place) for place, entry in _entries(table, "examples", path))
     ids = [template.id for template in templates]
     if not ids or len(set(ids)) != len(ids):
-        raise TemplateError(f"{path}: templates must be one or more, each with an id of its own, not {ids!r}")
+        raise TemplateError(f"{path}: templates must be one or more with different ids, not {ids!r}")
     content = [
         system,
         [[template.id, template.ordered, template.original] for template in templates],
@@ -127,10 +127,10 @@ def _template(entry: object, phrase: str, place: str) -> Template:
     identity, text = table["id"], text_value(table, "text", place, TemplateError)
     if type(identity) is not int or identity < 0:
         raise TemplateError(f"{place}: id must be a whole number from 0, not {identity!r}")
-    for part, name in ((PLACEHOLDER, "the place for the concepts"), (phrase, "the order_phrase")):
+    for part, name in ((PLACEHOLDER, "the placeholder for the concepts"), (phrase, "the order_phrase")):
         if text.count(part) != 1:
             raise TemplateError(
-                f"{place}: text must hold {part!r}, {name}, once, not {text.count(part)} times: {text!r}"
+                f"{place}: text must contain {part!r}, {name}, once, not {text.count(part)} times: {text!r}"
             )
     return Template(identity, text, text.replace(phrase, ""))
 
@@ -151,13 +151,13 @@ def _example(entry: object, place: str) -> Example:
     return Example(tuple(concepts), answer)
 
 
-def _cannot_build(templates: Templates, template: int, condition: str, shots: int) -> str:
+def _missing_form(templates: Templates, template: int, condition: str, shots: int) -> str:
     ids = [entry.id for entry in templates.templates]
     if template not in ids:
-        return f"template {template!r}: there is none; there are {', '.join(map(str, ids))}"
+        return f"template {template!r} does not exist; choose from {', '.join(map(str, ids))}"
     if condition not in CONDITIONS:
         return f"condition {condition!r}: must be one of {', '.join(CONDITIONS)}"
-    return f"shots {shots!r}: there are worked examples for 0 to {len(templates.examples)}"
+    return f"shots {shots!r}: must be from 0 to {len(templates.examples)}, the number of worked examples"
 
 
 Role = Literal["system", "user", "assistant"]
@@ -173,10 +173,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What one case asks of a model: the turns, and what they ask for.
+    """The prompt of one case: the turns, and what they ask for.
 
     `concepts` are the lemmas in the order asked for. `messages` start with the system turn; a backend whose model has
-    no system role folds it into the first user turn.
+    no system role moves it into the first user turn.
     """
 
     concepts: tuple[str, ...]
@@ -187,7 +187,7 @@ class Prompt:
 
 
 def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The turns without a system turn, its text in front of the first user turn, a blank line between."""
+    """The turns without a system turn; its text is put before the first user turn, with a blank line between."""
     system = [message.content for message in messages if message.role == "system"]
     turns = [message for message in messages if message.role != "system"]
     first = next((place for place, turn in enumerate(turns) if turn.role == "user"), None)

@@ -1,4 +1,4 @@
-"""The paper's own tables, as shipped: what a run can be set beside, and what our definitions are held to."""
+"""The tables of the paper, shipped with the package: runs are compared with them, and tests check definitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_ocg.inputs.files import resource
 PAPER_SETS = 192
 PAPER_TEMPLATES = 6
 PAPER_SHA256 = "30a0836e8ded8b4da875154759d332018b92b481a65025ac7b06d1c5b2e7674b"
-"""Of the concept sets that the paper measured on (`Dataset.sha256`)."""
+"""The `Dataset.sha256` of the concept sets that the paper uses."""
 
 _DELTA = "_delta_vs_"
 _MEAN, _DEVIATION = "_mean", "_std"
@@ -23,9 +23,9 @@ _MEAN, _DEVIATION = "_mean", "_std"
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model's published numbers by metric name, in percent but for perplexity; None where the cell is empty.
+    """One model's published numbers by metric name, in percent except perplexity; None if the cell is empty.
 
-    `deltas` are value minus the same under `compared_with`: `original` (the condition without the order phrase) in
+    `deltas` are the value minus the value under `compared_with`: `original` (the condition without the order phrase) in
     Tables 1 and 7, `zero_shot` in Table 4.
     """
 
@@ -35,13 +35,13 @@ class ModelRow:
     compared_with: str
 
     def baseline(self) -> dict[str, float | None]:
-        """The numbers the deltas are against, as value minus delta to the two decimals that are printed."""
+        """The numbers under `compared_with`: value minus delta, rounded to the two decimals that the paper prints."""
         return {name: _difference(value, self.deltas.get(name)) for name, value in self.values.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class SpreadRow:
-    """Mean and standard deviation over the models by metric name, in percent; None where the cell is empty."""
+    """Mean and standard deviation over the models by metric name, in percent; None if the cell is empty."""
 
     means: Mapping[str, float | None]
     deviations: Mapping[str, float | None]
@@ -49,11 +49,11 @@ class SpreadRow:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """All tables of the paper that hold numbers or models, rows in its order.
+    """All tables of the paper with numbers or models; rows in the order of the paper.
 
     `table1` zero-shot, `table4` one-shot, `table7` reasoning models (template 0 only): by model name as printed.
-    `table2` by part-of-speech pattern, in the order asked for. `table3` by template and condition. `table5` has each
-    model's hub or vendor id.
+    `table2` by part-of-speech pattern, in the order asked for. `table3` by template and condition. `table5` has the
+    hub or vendor id of each model.
     """
 
     table1: Mapping[str, ModelRow]
@@ -67,7 +67,7 @@ class Published:
 def load_published(folder: Path | None = None) -> Published:
     """The tables shipped with the package, or those of `folder`.
 
-    Raises ResultsError naming file, line and column for what cannot be read.
+    Raises ResultsError, which names file, line and column, if a table cannot be read.
     """
     folder = folder or resource("fixtures", "published")
     return Published(
@@ -96,7 +96,9 @@ def _model_rows(path: Path) -> Mapping[str, ModelRow]:
         deltas = {name.partition(_DELTA)[0]: value for name, value in cells.items() if _DELTA in name}
         compared = {name.partition(_DELTA)[2] for name in cells if _DELTA in name}
         if len(compared) != 1 or deltas.keys() - values.keys():
-            raise ResultsError(f"{path}: the columns {list(cells)!r} are not values and their deltas against one thing")
+            raise ResultsError(
+                f"{path}: the columns {list(cells)!r} must be values and their deltas against one baseline"
+            )
         rows[model] = ModelRow(model, MappingProxyType(values), MappingProxyType(deltas), compared.pop())
     return MappingProxyType(rows)
 
@@ -114,7 +116,7 @@ def _spread_rows(path: Path, *keys: str) -> dict[tuple[str, ...], SpreadRow]:
 
 
 def _read(path: Path, *keys: str) -> dict[tuple[str, ...], dict[str, float | None]]:
-    """Each line's numbers by column, under the texts in its `keys` columns."""
+    """The numbers of each line by column name; the key is the texts in its `keys` columns."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -130,7 +132,7 @@ def _read(path: Path, *keys: str) -> dict[tuple[str, ...], dict[str, float | Non
             raise ResultsError(f"{where}: does not have the {len(reader.fieldnames or ())} cells of the header")
         key = tuple(row.pop(name) for name in keys)
         if key in rows:
-            raise ResultsError(f"{where}: a second row for {', '.join(key)!r}")
+            raise ResultsError(f"{where}: this is the second row for {', '.join(key)!r}")
         rows[key] = {name: _number(text, f"{where}: {name}") for name, text in row.items()}
     return rows
 
@@ -143,7 +145,7 @@ def _number(text: str, where: str) -> float | None:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ResultsError(f"{where} is {text!r}, which is not a number; leave the cell empty where there is none")
+        raise ResultsError(f"{where} is {text!r}, which is not a number; leave the cell empty if there is no number")
     return number
 
 

@@ -1,4 +1,4 @@
-"""Shards: the parts a run is cut into by whole concept sets, each balanced like the whole."""
+"""Shards and samples of a run: both take whole concept sets and keep the balance of the make-ups."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from pytest_ocg.inputs.concepts import ConceptSet
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """What a run is a shard of: how many concept sets, and how many cases for each model and condition."""
+    """The size of the unsharded run: its concept sets, and its cases for each model and condition."""
 
     sets: int
     cases_per_row: int
 
 
 def whole_run(sets: Sequence[ConceptSet], templates: Sequence[int]) -> Whole:
-    """The whole of all orders of these sets under these templates."""
+    """The size of a run with all orders of these sets under these templates."""
     return Whole(len(sets), sum(math.factorial(len(entry.concepts)) for entry in sets) * len(templates))
 
 
 def cut_shard(sets: Sequence[ConceptSet], shard: Shard) -> tuple[ConceptSet, ...]:
-    """The sets of one shard, in the order given; none where there are fewer sets than shards and none is left for it.
+    """The sets of one shard, in the order given; empty if there are fewer sets than shards and this one gets none.
 
-    Every set is in exactly one shard, and shards differ by one set at most, in each part-of-speech make-up and in all.
-    Which sets a shard has depends on their content, not on their order.
+    Every set is in exactly one shard. The sizes of shards differ by at most one set, in total and for each
+    part-of-speech make-up. The choice depends on the content of the sets, not on their order.
     """
-    dealt = sorted(sets, key=lambda entry: (entry.make_up, entry.key))
-    own = {entry.key for entry in dealt[shard.index - 1 :: shard.count]}
-    return tuple(entry for entry in sets if entry.key in own)
+    balanced = sorted(sets, key=lambda entry: (entry.make_up, entry.key))
+    chosen = {entry.key for entry in balanced[shard.index - 1 :: shard.count]}
+    return tuple(entry for entry in sets if entry.key in chosen)
 
 
 @dataclass(frozen=True, slots=True)
 class SetSample:
-    """How many concept sets to take, and the seed that picks them."""
+    """The number of concept sets in a sample, and the seed that chooses them."""
 
     number: int
     seed: int
@@ -49,7 +49,7 @@ class SetSample:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Which part of a run is meant, counted from 1, and how many parts there are."""
+    """One part of a run: its number, counted from 1, and the number of parts."""
 
     index: int
     count: int
@@ -59,22 +59,23 @@ class Shard:
 
 
 def sample_sets(sets: Sequence[ConceptSet], number: int, seed: int) -> tuple[ConceptSet, ...]:
-    """That many of the sets, in dataset order, each make-up with its share (largest remainder, the rarer first).
+    """A sample of `number` sets, in dataset order; each make-up has its share (largest remainder, rarer make-up first).
 
-    Which ones depends on their content and the seed, not on their order. Raises OptionError where there are too few.
+    The choice depends on the content of the sets and the seed, not on their order. Raises OptionError for a number
+    below 1 or above the number of sets.
     """
     if not 1 <= number <= len(sets):
-        raise OptionError(f"--ocg-sets {number}: there are {len(sets)} concept sets, so a sample has 1 to {len(sets)}")
+        raise OptionError(f"--ocg-sets {number}: must be from 1 to {len(sets)}, the number of concept sets")
     strata: defaultdict[str, list[ConceptSet]] = defaultdict(list)
     for entry in sorted(sets, key=lambda entry: entry.key):
         strata[entry.make_up].append(entry)
     shares = {make_up: divmod(number * len(members), len(sets)) for make_up, members in strata.items()}
     missing = number - sum(share for share, _ in shares.values())
-    by_claim = sorted(strata, key=lambda make_up: (-shares[make_up][1], len(strata[make_up]), make_up))
+    by_remainder = sorted(strata, key=lambda make_up: (-shares[make_up][1], len(strata[make_up]), make_up))
     chosen: set[str] = set()
     for make_up, members in strata.items():
-        count = shares[make_up][0] + (make_up in by_claim[:missing])
-        # One generator a stratum, so that a larger sample keeps what a smaller one took of it.
+        count = shares[make_up][0] + (make_up in by_remainder[:missing])
+        # One generator for each stratum, so that a larger sample contains the sets of a smaller one.
         random.Random(f"{seed} {make_up}").shuffle(members)
         chosen.update(entry.key for entry in members[:count])
     return tuple(entry for entry in sets if entry.key in chosen)

@@ -1,4 +1,4 @@
-"""How replies may be made: what options, the model registry and the backends all refer to."""
+"""Generation settings that the options, the model registry and the backends share."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ Quantization = Literal["4bit", "8bit", "none"]
 QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)
 
 DEFAULT_MAX_NEW_TOKENS = 128
-"""The cap on a reply, in new tokens, where neither an option nor the model's registry entry sets one."""
+"""The cap on a reply, in new tokens, if neither an option nor the registry entry of the model sets one."""

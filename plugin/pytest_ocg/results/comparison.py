@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_ocg.errors import CompareError, ResultsError, shown
+from pytest_ocg.errors import CompareError, ResultsError, quote
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.results.case_changes import CaseChanges, CaseKey, Cases, case_changes
 from pytest_ocg.results.files import Run
@@ -133,7 +133,7 @@ def _row_names(run: Run) -> str:
 
 def _row_name(row: Row) -> str:
     """Model and condition of a row, as messages call it."""
-    return f"{shown(row.model)} {shown(row.condition)}"
+    return f"{quote(row.model)} {quote(row.condition)}"
 
 
 def _compared_rows(old: Run, old_row: Row, new: Run, new_row: Row, intersection: bool) -> RowComparison:
@@ -169,7 +169,7 @@ def _problems(before: _Side, after: _Side, intersection: bool) -> Iterator[str]:
     """One for each way in which the rows are not alike, with both values."""
     for key in differing_keys(after.signature, before.signature):
         if key not in _TOLD and not (intersection and key in _NARROWED):
-            yield f"{key} is {shown(before.signature[key])} in the old and {shown(after.signature[key])} in the new"
+            yield f"{key} is {quote(before.signature[key])} in the old and {quote(after.signature[key])} in the new"
     if intersection:
         return
     for metric, told in _unlike_metrics(before, after):
@@ -184,7 +184,7 @@ def _unlike_metrics(before: _Side, after: _Side) -> Iterator[tuple[str, str]]:
     for metric, score in after.row.metrics.items():
         twin = before.row.metrics.get(metric)
         if twin is not None and twin.signature != score.signature and None not in (twin.value, score.value):
-            yield metric, f"was measured as {shown(twin.signature)} in the old and {shown(score.signature)} in the new"
+            yield metric, f"was measured as {quote(twin.signature)} in the old and {quote(score.signature)} in the new"
 
 
 def _without_statistics(before: _Side, after: _Side, known: Collection[str], sets: int) -> Iterator[Difference]:
@@ -214,7 +214,7 @@ def _notes(before: _Side, after: _Side, shared: _Shared) -> Iterator[str]:
     for key in sorted({*before.row.identity, *after.row.identity}):
         old, new = (side.row.identity.get(key) for side in (before, after))
         if old != new:
-            yield f"{key} is {shown(old)} in the old and {shown(new)} in the new"
+            yield f"{key} is {quote(old)} in the old and {quote(new)} in the new"
 
 
 def _side(run: Run, row: Row) -> _Side:
@@ -232,8 +232,8 @@ def _side(run: Run, row: Row) -> _Side:
         key = (record.template, concepts, record.concepts)
         if key in cases or words.setdefault(record.set, concepts) != concepts:
             raise ResultsError(
-                f"generations of {str(run.path)!r} have case {shown(record.id)} twice, or set "
-                f"{shown(record.set)} with other words; run the benchmark again"
+                f"generations of {str(run.path)!r} have case {quote(record.id)} twice, or set "
+                f"{quote(record.set)} with other words; run the benchmark again"
             )
         cases[key] = record
     return _Side(row, run_signature(run.results, row), _by_words(run, row, words), cases)
@@ -259,12 +259,12 @@ def _by_words(run: Run, row: Row, words: Mapping[str, str]) -> RowStatistics:
             for name, (total, _) in sets.items():
                 if name not in words:
                     raise ResultsError(
-                        f"{place} has statistics of set {shown(name)}, which its generations have no case of; take "
+                        f"{place} has statistics of set {quote(name)}, which its generations have no case of; take "
                         "both files from the same run"
                     )
                 if abs(total) > LARGEST_SUM:
                     raise ResultsError(
-                        f"{place} has statistics of set {shown(name)} that add up to {total!r}, too large to be "
+                        f"{place} has statistics of set {quote(name)} that add up to {total!r}, too large to be "
                         "compared; run the benchmark again"
                     )
     return {

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from pytest_ocg.errors import ResultsError, printable, shown
+from pytest_ocg.errors import ResultsError, printable, quote
 from pytest_ocg.inputs.files import read_bytes
 from pytest_ocg.results.schema import SCHEMA, Results
 from pytest_ocg.run.record import CaseRecord, read_json, read_record
@@ -51,7 +51,7 @@ def load_run(path: Path) -> Run:
     digest = results.generations_sha256
     if digest is None:
         raise ResultsError(
-            f"results {str(path)!r} have generations_sha256 {shown(digest)}, so nothing says which replies they are "
+            f"results {str(path)!r} have generations_sha256 {quote(digest)}, so nothing says which replies they are "
             "of; run the benchmark again"
         )
     return Run(path, results, load_records(path.with_name("generations.jsonl"), sha256=digest))
@@ -78,7 +78,7 @@ def read_results(content: bytes, name: str) -> Results:
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{name} are not JSON ({error}); run the benchmark again") from error
     raise ResultsError(
-        f"{name} have schema {shown(version)}, this version reads {SCHEMA}; use "
+        f"{name} have schema {quote(version)}, this version reads {SCHEMA}; use "
         "the version of pytest-ordered-commongen that wrote them, or run the benchmark again"
     )
 
@@ -127,7 +127,7 @@ def _explained(error: msgspec.ValidationError, content: bytes) -> str:
     place, value = found["place"] or "", ""
     if found["key"] is None:
         try:
-            value = f" is {shown(_value_at(json.loads(content), place))}"
+            value = f" is {quote(_value_at(json.loads(content), place))}"
         except (ValueError, LookupError, TypeError, RecursionError):
             value = ""
     name = f"{'' if found['key'] is None else 'a key of '}{place or 'the content'}"

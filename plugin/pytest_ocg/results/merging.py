@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pytest_ocg.errors import MergeError, MetricError, shown
+from pytest_ocg.errors import MergeError, MetricError, quote
 from pytest_ocg.metrics import catalogue, load_metric
 from pytest_ocg.metrics.base import Measurement, Replies, SetStatistic, measurement
 from pytest_ocg.results.files import Run
@@ -104,7 +104,7 @@ def _row(parts: Sequence[Part], key: RowKey, records: Sequence[CaseRecord]) -> R
         signature = first.metrics[name].signature if name in first.metrics else None
         if score.signature != signature:
             raise MergeError(
-                f"{shown(name)} is measured as {shown(score.signature)} here, but was as {shown(signature)} in "
+                f"{quote(name)} is measured as {quote(score.signature)} here, but was as {quote(signature)} in "
                 f"{parts[0].name}; merge with the versions that its results.json lists"
             )
     costs = {

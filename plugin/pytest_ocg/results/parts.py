@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.errors import MergeError, shown
+from pytest_ocg.errors import MergeError, quote
 from pytest_ocg.inputs.selection import Shard, Whole
 from pytest_ocg.results.files import Run
 from pytest_ocg.results.rows import unfinished_problems
@@ -77,7 +77,7 @@ class MissingShard:
     shard: Shard
 
     def __str__(self) -> str:
-        return f"shard {self.shard} of {shown(self.model)}"
+        return f"shard {self.shard} of {quote(self.model)}"
 
 
 def read_part(run: Run) -> Part:
@@ -87,7 +87,7 @@ def read_part(run: Run) -> Part:
     for record in run.records:
         records[record.model, record.condition].append(record)
     for row in results.rows:
-        where = f"{place}, row of {shown(row.model)} {shown(row.condition)}"
+        where = f"{place}, row of {quote(row.model)} {quote(row.condition)}"
         problems = list(dict.fromkeys(unfinished_problems(results, row)))
         if problems:
             raise MergeError(
@@ -98,8 +98,8 @@ def read_part(run: Run) -> Part:
     wanted = [(model, condition) for model in results.models() for condition in results.selection.conditions]
     if not keys or sorted(keys) != sorted(wanted) or records.keys() != set(keys):
         raise MergeError(
-            f"{place} have rows of {shown(keys)} and cases of {shown(sorted(records))}, not one row for each model and "
-            f"condition of {shown(results.selection.conditions)}; run the benchmark again"
+            f"{place} have rows of {quote(keys)} and cases of {quote(sorted(records))}, not one row for each model and "
+            f"condition of {quote(results.selection.conditions)}; run the benchmark again"
         )
     return Part(run, records, _portion(results.selection, place))
 
@@ -108,11 +108,11 @@ def _portion(selection: RunSelection, place: str) -> Portion | None:
     if selection.shard is None:
         return None
     if selection.whole is None:
-        raise MergeError(f"{place} have shard {shown(selection.shard)} and do not say of what whole; run it again")
+        raise MergeError(f"{place} have shard {quote(selection.shard)} and do not say of what whole; run it again")
     try:
         return Portion(shard(selection.shard), selection.whole)
     except ValueError as error:
-        raise MergeError(f"{place} have shard {shown(selection.shard)} ({error}); run it again") from error
+        raise MergeError(f"{place} have shard {quote(selection.shard)} ({error}); run it again") from error
 
 
 def _check_records(row: Row, records: Sequence[CaseRecord], place: str) -> None:
@@ -128,7 +128,7 @@ def _check_records(row: Row, records: Sequence[CaseRecord], place: str) -> None:
         raise MergeError(f"{place}: made_by does not count the cases in its generations; run the benchmark again")
     for case, count in ids.most_common(1):
         if count > 1:
-            raise MergeError(f"{place}: case {shown(case)} is there {count} times; run the benchmark again")
+            raise MergeError(f"{place}: case {quote(case)} is there {count} times; run the benchmark again")
     if len(records) != row.counts.planned or not measured <= keys:
         raise MergeError(
             f"{place}: its counts and statistics are of {row.counts.planned} cases and "
@@ -150,7 +150,7 @@ def check_alike(parts: Sequence[Part]) -> None:
         _check_same("", first, first.settings(), part, part.settings())
         for key, row in part.rows.items():
             twin = twins.setdefault(key, part)
-            of_row = f" of {shown(key[0])} {shown(key[1])}"
+            of_row = f" of {quote(key[0])} {quote(key[1])}"
             _check_same(of_row, twin, twin.rows[key].identity, part, row.identity)
             # Where no other part has the row, any row of the first tells what was to be measured, and how.
             like = first if twin is part else twin
@@ -170,7 +170,7 @@ def missing_shards(model: str, parts: Sequence[Part]) -> list[MissingShard]:
             entire = next(part for part in parts if part.portion is None)
             other = next(part for part in parts if part is not entire)
             raise MergeError(
-                f"{shown(model)} is whole in {entire.name} and again in {other.name}; leave one of them out"
+                f"{quote(model)} is whole in {entire.name} and again in {other.name}; leave one of them out"
             )
         return []
     _check_apart(model, portions)
@@ -184,7 +184,7 @@ def missing_shards(model: str, parts: Sequence[Part]) -> list[MissingShard]:
             cases = sum(len(part.records[model, condition]) for part, _ in portions)
             if cases != whole.cases_per_row:
                 raise MergeError(
-                    f"all shards of {shown(model)} {shown(condition)} have {cases:,} cases together, but the whole in "
+                    f"all shards of {quote(model)} {quote(condition)} have {cases:,} cases together, but the whole in "
                     f"{first.name} has {whole.cases_per_row:,}; run them again from the same concept file"
                 )
     return [MissingShard(model, Shard(index, count)) for index in missing]
@@ -195,18 +195,18 @@ def _check_apart(model: str, portions: Sequence[tuple[Part, Portion]]) -> None:
     shards: dict[int, Part] = {}
     sets: dict[str, Part] = {}
     for part, portion in portions:
-        _check_same(f" of {shown(model)}", first, _cut(of_first), part, _cut(portion))
+        _check_same(f" of {quote(model)}", first, _cut(of_first), part, _cut(portion))
         twin = shards.setdefault(portion.shard.index, part)
         if twin is not part:
             raise MergeError(
-                f"shard {portion.shard} of {shown(model)} is in {twin.name} and in {part.name}; leave one of them out"
+                f"shard {portion.shard} of {quote(model)} is in {twin.name} and in {part.name}; leave one of them out"
             )
         own = {record.set for key, records in part.records.items() if key[0] == model for record in records}
         for name in sorted(own):
             twin = sets.setdefault(name, part)
             if twin is not part:
                 raise MergeError(
-                    f"concept set {shown(name)} of {shown(model)} is in {twin.name} and in {part.name}; run the shards "
+                    f"concept set {quote(name)} of {quote(model)} is in {twin.name} and in {part.name}; run the shards "
                     "again from the same concept file"
                 )
 
@@ -229,10 +229,10 @@ def _check_same(of_what: str, one: Part, its: Mapping[str, Any], other: Part, ot
     for name in dict.fromkeys((*its, *others)):
         if its.get(name) != others.get(name):
             raise MergeError(
-                f"{_label(name)}{of_what} is {shown(its.get(name))} in {one.name} but {shown(others.get(name))} in "
+                f"{_label(name)}{of_what} is {quote(its.get(name))} in {one.name} but {quote(others.get(name))} in "
                 f"{other.name}; {_ALIKE}"
             )
 
 
 def _label(name: str) -> str:
-    return name if name.isprintable() else shown(name)
+    return name if name.isprintable() else quote(name)

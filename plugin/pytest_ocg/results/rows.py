@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.errors import shown
+from pytest_ocg.errors import quote
 from pytest_ocg.inputs.models import Price, cost_of
 from pytest_ocg.results.schema import Counts, Results, Row, Usage
 from pytest_ocg.results.signature import run_signature
@@ -48,7 +48,7 @@ def unfinished_problems(results: Results, row: Row) -> Iterator[str]:
     selection, counts = results.selection, row.counts
     partial = False
     if selection.cut is not None:
-        yield f"run was cut: {shown(selection.cut)}"
+        yield f"run was cut: {quote(selection.cut)}"
     if selection.run != selection.planned:
         partial = True
         yield f"partial run ({selection.run:,} of {selection.planned:,} cases)"
@@ -56,12 +56,12 @@ def unfinished_problems(results: Results, row: Row) -> Iterator[str]:
         partial = True
         yield f"partial run ({counts.done:,} of {counts.planned:,} cases)"
     if not selection.complete and selection.cut is None and not partial:
-        yield f"the run does not call itself complete (complete is {shown(selection.complete)})"
+        yield f"the run does not call itself complete (complete is {quote(selection.complete)})"
 
 
 def _problems(results: Results, row: Row) -> Iterator[str]:
     if results.selection.shard is not None:
-        yield f"only shard {shown(results.selection.shard)} of the run; merge all shards with `ocg merge`"
+        yield f"only shard {quote(results.selection.shard)} of the run; merge all shards with `ocg merge`"
     yield from unfinished_problems(results, row)
 
 

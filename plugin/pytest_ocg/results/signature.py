@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_ocg.errors import ResultsError, shown
+from pytest_ocg.errors import ResultsError, quote
 from pytest_ocg.results.schema import Results, Row
 
 SIGNATURE_KEYS = (
@@ -57,8 +57,8 @@ def comparable_rows(runs: Sequence[Results]) -> tuple[Row, ...]:
             wanted = wanted or {key: found[key] for key in _OF_ONE_TABLE}
             for key in differing_keys(found, wanted):
                 raise ResultsError(
-                    f"{row.model!r} was run with {key} {shown(found[key])} and the first model with "
-                    f"{shown(wanted[key])}, so they do not go into one table; run both alike"
+                    f"{row.model!r} was run with {key} {quote(found[key])} and the first model with "
+                    f"{quote(wanted[key])}, so they do not go into one table; run both alike"
                 )
             if row.name in rows:
                 raise ResultsError(

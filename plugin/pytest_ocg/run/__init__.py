@@ -1,1 +1,1 @@
-"""From a plan to judged records: the cache, or a batch from a backend, and the verdict on each reply."""
+"""From a plan to judged records: replies from the cache or a backend, and the verdict on each reply."""

@@ -1,4 +1,4 @@
-"""How the text of an option becomes a value; each function raises ValueError saying what it wants."""
+"""Functions that convert the text of an option to a value; each raises ValueError, which says what is allowed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_ocg.errors import did_you_mean
 if TYPE_CHECKING:
     from pytest_ocg.inputs.selection import SetSample, Shard
 
-# What only some readers need they import themselves: a session that does not use the plugin should not pay for it.
+# Some readers import what they need when they are called, so that a session without the plugin starts fast.
 
 
 def choice(*allowed: str) -> Callable[[str], str]:
@@ -40,7 +40,7 @@ def number(low: int, high: int) -> Callable[[str], int]:
 
 
 def flag(text: str) -> bool:
-    """True or false in the words that pytest's own ini flags accept."""
+    """True or false, in the words that pytest accepts for ini flags."""
     word = text.strip().lower()
     if word in ("true", "1", "yes", "on"):
         return True
@@ -73,7 +73,7 @@ def shard(text: str) -> Shard:
 
 
 def template_ids(text: str) -> tuple[int, ...]:
-    """A list of ids of the benchmark's templates, sorted, each once."""
+    """The ids of templates of the benchmark, sorted, each once."""
     from pytest_ocg.inputs.prompts import load_templates
 
     known = [template.id for template in load_templates().templates]
@@ -109,7 +109,7 @@ def batch_size(text: str) -> int | None:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """A list of words separated by commas, each once, in the order given."""
+    """The words of a list separated by commas, each once, in the order given."""
     listed = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not listed:
         raise ValueError(f"{text!r} names nothing")

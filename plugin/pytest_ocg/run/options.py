@@ -1,4 +1,4 @@
-"""Every option: its name, how its text is read, its default, and what `--help` says."""
+"""All options: name, reader, default and `--help` text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One option: its name without `--ocg-`, how its text is read, and what `--help` says.
+    """One option: its name without `--ocg-`, the function that reads its text, and its `--help` text.
 
-    `has_ini` false marks what belongs to one run only; a flag is an option without a value.
+    `has_ini` is false for an option that makes sense for one run only. A flag is an option without a value.
     """
 
     name: str
@@ -58,23 +58,23 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "sets",
         values.set_sample,
         None,
-        "take a sample of N concept sets, stratified by part-of-speech make-up",
+        "use a sample of N concept sets, stratified by part-of-speech make-up",
         "N[:SEED]",
     ),
     Declaration(
         "shard",
         values.shard,
         None,
-        "run only the I-th of N parts, cut by whole concept sets (after --ocg-sets); ocg merge puts results together",
+        "run only part I of N; parts are whole concept sets (after --ocg-sets); ocg merge combines their results",
         "I/N",
         has_ini=False,
     ),
-    Declaration("templates", values.template_ids, "0,1,2,3,4,5", "instruction templates to ask with", "LIST"),
+    Declaration("templates", values.template_ids, "0,1,2,3,4,5", "ids of the instruction templates to use", "LIST"),
     Declaration(
         "condition",
         values.conditions,
         "ordered",
-        "ordered (in the specified order), original (the same without that phrase), or both",
+        "ordered (prompts ask for the specified order), original (prompts without that phrase), or both",
         "NAME",
     ),
     Declaration(
@@ -84,39 +84,39 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "matcher",
         values.matcher,
         "inflection",
-        "when a word is a concept: inflection (lemma or inflected form) or lemma (bare spaCy lemma)",
+        "how concepts are matched: inflection (lemma or inflected form) or lemma (spaCy lemma only)",
         "NAME",
     ),
     Declaration(
         "metrics",
         values.names,
         "auto",
-        "cheap (all that need no scoring model), all (pBLEURT and perplexity as well), auto (all where there is a CUDA "
-        "device, else cheap), or a list of metric names",
+        "cheap (metrics without a scoring model), all (also pBLEURT and perplexity), auto (all if there is a CUDA "
+        "device, otherwise cheap), or a list of metric names",
         "LIST",
     ),
-    Declaration(
-        "perplexity-model", str, "gpt2-xl", "what perplexity is measured with: any causal language model", "NAME"
-    ),
+    Declaration("perplexity-model", str, "gpt2-xl", "the model for perplexity; any causal language model", "NAME"),
     Declaration(
         "bleurt-model",
         str,
         "BLEURT-20",
-        "what pBLEURT is measured with: BLEURT-20, -D12, -D6, -D3, or a folder",
+        "the model for pBLEURT: BLEURT-20, -D12, -D6, -D3, or a folder",
         "NAME",
     ),
     Declaration(
-        "backend", values.choice("auto", "huggingface", "openai", "replay"), "auto", "where replies come from", "NAME"
+        "backend",
+        values.choice("auto", "huggingface", "openai", "replay"),
+        "auto",
+        "the backend that provides the replies",
+        "NAME",
     ),
-    Declaration("base-url", str, None, "an OpenAI-compatible server to ask", "URL"),
-    Declaration(
-        "concurrency", values.number(1, 1024), "16", "requests to a server in flight at once, in each worker", "N"
-    ),
+    Declaration("base-url", str, None, "URL of an OpenAI-compatible server", "URL"),
+    Declaration("concurrency", values.number(1, 1024), "16", "concurrent requests to a server, in each worker", "N"),
     Declaration(
         "outputs",
         Path,
         None,
-        "judge replies made elsewhere: a JSONL file (implies --ocg-backend replay)",
+        "judge the replies in this JSONL file instead of generating them (implies --ocg-backend replay)",
         "FILE",
         has_ini=False,
     ),
@@ -124,21 +124,25 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "quantization",
         values.choice(*QUANTIZATIONS),
         None,
-        "how weights are loaded; without it the model's registry entry decides",
+        "quantization of the weights; default is that of the model's registry entry",
         "NAME",
     ),
     Declaration(
         "dtype",
         values.choice("auto", "float32", "bfloat16", "float16"),
         "auto",
-        "the type computed in; auto is float32 on CPU",
+        "number type of the computation; auto is float32 on CPU",
         "NAME",
     ),
     Declaration("device", str, "auto", "auto, cpu, cuda, cuda:1, mps", "NAME"),
     Declaration(
-        "gpus-per-worker", values.number(1, 1024), "1", "GPUs dealt to each worker under -n, for models over one", "N"
+        "gpus-per-worker",
+        values.number(1, 1024),
+        "1",
+        "GPUs for each worker under -n, for models that need more than one GPU",
+        "N",
     ),
-    Declaration("batch-size", values.batch_size, "auto", "prompts generated together", "N|auto"),
+    Declaration("batch-size", values.batch_size, "auto", "number of prompts per batch", "N|auto"),
     Declaration(
         "max-new-tokens",
         values.number(1, 1_000_000),
@@ -148,7 +152,14 @@ DECLARATIONS: tuple[Declaration, ...] = (
     ),
     Declaration("seed", values.number(0, 2**32 - 1), "0", "random seed, recorded with the results", "N"),
     Declaration("cache", Path, None, "folder of the reply cache; default is the user's cache folder", "DIR"),
-    Declaration("refresh", values.flag, "false", "generate again what is in the cache", has_ini=False, is_flag=True),
+    Declaration(
+        "refresh",
+        values.flag,
+        "false",
+        "generate replies again, even if they are in the cache",
+        has_ini=False,
+        is_flag=True,
+    ),
     Declaration("output", Path, "ocg-results", "folder for generations.jsonl and results.json", "DIR"),
     Declaration(
         "report",
@@ -161,22 +172,22 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "gate",
         values.choice("auto", "require", "off"),
         "auto",
-        "let thresholds decide the exit status: auto, require (10 where they cannot be applied), off",
+        "whether thresholds decide the exit status: auto, require (exit status 10 if they cannot be applied), off",
         "MODE",
     ),
     Declaration(
         "thresholds",
         Path,
         None,
-        "a threshold file, a folder of MODEL.toml files, or published: those of the paper's models; without it "
-        "thresholds/MODEL.toml, if there is one",
+        "a threshold file, a folder of MODEL.toml files, or published (thresholds of the paper's models); default is "
+        "thresholds/MODEL.toml if it exists",
         "PATH",
     ),
     Declaration(
         "baseline",
         Path,
         None,
-        "results.json of an earlier run: max_drop and max_rise count from it, paired by concept set",
+        "results.json of an earlier run; max_drop and max_rise are relative to it, paired by concept set",
         "FILE",
     ),
     Declaration(
@@ -188,18 +199,22 @@ DECLARATIONS: tuple[Declaration, ...] = (
         is_flag=True,
     ),
     Declaration(
-        "show-misses", values.number(0, 1_000_000), "5", "misses to print, spread over part-of-speech patterns", "N"
+        "show-misses",
+        values.number(0, 1_000_000),
+        "5",
+        "number of misses to print, spread over the part-of-speech patterns",
+        "N",
     ),
-    Declaration("trust-remote-code", values.flag, "false", "run code that comes with a model", is_flag=True),
+    Declaration("trust-remote-code", values.flag, "false", "run code from the model repository", is_flag=True),
     Declaration(
-        "allow-pickle", values.flag, "false", "load weights that are pickles, which can run code", is_flag=True
+        "allow-pickle", values.flag, "false", "load weights from pickle files, which can run code", is_flag=True
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a run was asked to do, every value checked."""
+    """The options of a run, with checked values."""
 
     models: tuple[str, ...]
     concepts: str

@@ -1,4 +1,4 @@
-"""What a run will do, worked out from the options alone before anything is loaded."""
+"""The plan of a run; it follows from the options alone, before anything is loaded."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from pytest_ocg.run.options import Options
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be run; `specs` is keyed by the name that stands in case ids.
+    """The cases of a run and its settings; the keys of `specs` are the model names in case ids.
 
-    `whole` is what the run is a shard of, None where it is no shard.
+    `whole` is the size of the unsharded run, None if the run is not a shard.
     """
 
     options: Options
@@ -43,13 +43,13 @@ class Plan:
         )
 
     def prompt(self, case: Case) -> Prompt:
-        """What the case asks its model."""
+        """The prompt of the case."""
         return build_prompt(
             self.templates, case.lemmas, template=case.template, condition=case.condition, shots=case.shots
         )
 
     def settings(self, model: str) -> GenerationSettings:
-        """How this model's replies are to be made: options first, then its registry entry, then the default."""
+        """The generation settings of this model: from the options, else from its registry entry, else the default."""
         options, spec = self.options, self.specs[model]
         return GenerationSettings(
             max_new_tokens=options.max_new_tokens or spec.max_new_tokens or DEFAULT_MAX_NEW_TOKENS,
@@ -80,8 +80,8 @@ def make_plan(options: Options, extra_models: Mapping[str, ModelSpec]) -> Plan:
         sets = cut_shard(sets, options.shard)
         if not sets:
             raise OptionError(
-                f"--ocg-shard {options.shard}: of {whole.sets} concept sets this shard has none; cut the run into "
-                f"{whole.sets} shards or fewer"
+                f"--ocg-shard {options.shard}: this shard is empty, because there are only {whole.sets} concept sets; "
+                f"use {whole.sets} shards or fewer"
             )
     named = dict(zip(id_names(specs), specs, strict=True))
     return Plan(options, dataset, sets, load_templates(), named, whole)
@@ -102,14 +102,14 @@ def _spec(name: str, options: Options, registry: Mapping[str, ModelSpec]) -> Mod
         spec = replace(spec, backend=options.backend)
     if not options.base_url or options.base_url == spec.base_url:
         return spec
-    # The registry's key and price are those of the registry's server.
+    # The key and the price in the registry belong to the server in the registry.
     return replace(spec, backend="openai", base_url=options.base_url, key_variable=None, price=None)
 
 
 def _served(name: str, registry: Mapping[str, ModelSpec]) -> ModelSpec:
-    """The model a server knows by this name, which may be any, also a path that is none here.
+    """The model with this name on a server; any name is allowed, also a path that does not exist here.
 
-    What the registry knows of a hub id (reasoning tags, cap, the paper's name) holds behind a server too.
+    The registry settings of a hub id (reasoning tags, cap, name in the paper) also apply to a server.
     """
     hosted = name.removeprefix(HOSTED)
     for spec in registry.values():

@@ -1,4 +1,4 @@
-"""What became of one case: hit, miss or error, and everything a report may want to say about it."""
+"""The result of one case: hit, miss or error, with all data that reports need."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 
 from pytest_ocg.backends.base import Generation
-from pytest_ocg.errors import printable, shown
+from pytest_ocg.errors import printable, quote
 from pytest_ocg.inputs.cases import Case
 from pytest_ocg.run.judging.coverage import Coverage
 
 Result = TypeVar("Result")
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
-"""A whole number of something, as files have it; arithmetic with it cannot overflow."""
+"""A count in a file; the limit prevents overflow in arithmetic."""
 
 
 class Outcome(StrEnum):
@@ -41,10 +41,10 @@ class NoReply(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One judged case; what the fixture `ocg_generation` hands to a test.
+    """One judged case; the fixture `ocg_generation` returns it to a test.
 
-    `coverage` is None exactly where there is no reply. `is_echo`: the reply contains the bare concept list as asked.
-    `made_by` is the id of the provenance of the reply, `is_cached` whether it was there before this run.
+    `coverage` is None if and only if there is no reply. `is_echo`: the reply contains the bare concept list as asked.
+    `made_by` is the id of the provenance of the reply; `is_cached` is true if it was in the cache before this run.
     """
 
     case: Case
@@ -56,12 +56,12 @@ class Record:
 
     @property
     def reply(self) -> str | None:
-        """The scored reply, None where there is none."""
+        """The scored reply, None if there is no reply."""
         return self.generation.text
 
     @property
     def outcome(self) -> Outcome:
-        """Hit is covered in order (condition `ordered`) or covered (`original`); without a reply it is an error."""
+        """A hit is covered in order (condition `ordered`) or covered (`original`); an error has no reply."""
         if self.coverage is None:
             return Outcome.ERROR
         hit = self.coverage.in_order if self.case.condition == "ordered" else self.coverage.is_covered
@@ -69,7 +69,7 @@ class Record:
 
     @property
     def is_hit(self) -> bool:
-        """Whether the reply does what was asked."""
+        """Whether the outcome is a hit."""
         return self.outcome is Outcome.HIT
 
     def check(self) -> None:
@@ -78,14 +78,14 @@ class Record:
             raise Miss(self.explain())
 
     def explain(self) -> str:
-        """One line: what is missing or where the order breaks, then the reply with control characters escaped."""
+        """One line: the missing concepts or the order break, then the reply with control characters escaped."""
         if self.coverage is None:
             return f"no reply ({self.generation.error}): {printable(self.generation.detail)}"
         coverage = self.coverage
         return describe(self.case.lemmas, coverage.missing, coverage.order_break, self.generation.text or "")
 
     def as_json(self) -> str:
-        """One line of `generations.jsonl`, pure ASCII so that any reply survives any channel."""
+        """One line of `generations.jsonl`, pure ASCII, so that every reply can be written in any encoding."""
         case, generation, coverage = self.case, self.generation, self.coverage
         plain: dict[str, Any] = {
             "id": case.id,
@@ -118,10 +118,10 @@ class Record:
 
 
 class CaseRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome"):
-    """One line of `generations.jsonl` read back: the judged case as plain data; a HitRecord, MissRecord or ErrorRecord.
+    """One line of `generations.jsonl`, read: the judged case as plain data; a HitRecord, MissRecord or ErrorRecord.
 
     `concepts` are lemmas in the order asked for, `pattern` their tags. `made_by` is the id of the provenance of the
-    reply, `cached` whether it was there before the run.
+    reply; `cached` is true if it was in the cache before the run.
     """
 
     outcome: ClassVar[Outcome]
@@ -142,7 +142,7 @@ class CaseRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome")
 
     def __post_init__(self) -> None:
         if not self.concepts or len(self.concepts) != len(self.pattern):
-            raise ValueError(f"concepts {shown(self.concepts)} do not go with the pattern {shown(self.pattern)}")
+            raise ValueError(f"concepts {quote(self.concepts)} do not match the pattern {quote(self.pattern)}")
         # 27,648 records repeat a few hundred texts: each is kept once.
         for field in _REPEATED:
             msgspec.structs.force_setattr(self, field, intern(getattr(self, field)))
@@ -161,26 +161,26 @@ class ReplyRecord(CaseRecord, frozen=True, kw_only=True):
     echo: bool
 
     def __post_init__(self) -> None:
-        # A class with slots is made anew, so that super() without arguments does not find it.
+        # msgspec creates the class again, so that super() without arguments fails.
         CaseRecord.__post_init__(self)
         if len(self.positions) != len(self.concepts):
-            raise ValueError(f"positions {shown(self.positions)} are not one list for each of the concepts")
+            raise ValueError(f"positions {quote(self.positions)} must have one list for each concept")
 
 
 class HitRecord(ReplyRecord, frozen=True, kw_only=True, tag=Outcome.HIT.value):
-    """A reply that does what was asked."""
+    """A case whose reply is a hit."""
 
     outcome = Outcome.HIT
 
 
 class MissRecord(ReplyRecord, frozen=True, kw_only=True, tag=Outcome.MISS.value):
-    """A reply that does not."""
+    """A case whose reply is a miss."""
 
     outcome = Outcome.MISS
 
 
 class ErrorRecord(CaseRecord, frozen=True, kw_only=True, tag=Outcome.ERROR.value):
-    """A case without a reply: `error` is the kind, `detail` what was said about it."""
+    """A case without a reply: `error` is the kind, `detail` the description."""
 
     outcome = Outcome.ERROR
 
@@ -201,48 +201,48 @@ _MODEL_AND_PATTERN = re.compile(r'{"id": "[^"]*", "model": "([^"]*)", .*?"patter
 
 
 def read_record(line: str | bytes) -> CaseRecord:
-    """The record in one line of `generations.jsonl`; raises ValueError saying what is wrong with any other text."""
+    """The record in one line of `generations.jsonl`; raises ValueError, which says what is wrong."""
     record: CaseRecord = read_json(line, _DECODER)
     return record
 
 
 def read_json(content: str | bytes, decoder: msgspec.json.Decoder[Result]) -> Result:
-    """What the decoder makes of JSON that may hold lone surrogates, as replies do; raises ValueError.
+    """The decoded JSON, which may contain lone surrogates as replies do; raises ValueError.
 
-    msgspec is several times quicker than json, and refuses these.
+    msgspec is several times faster than json but does not accept lone surrogates.
     """
     try:
         return decoder.decode(content)
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        converted: Result = msgspec.convert(json.loads(content, parse_constant=_refused), decoder.type)
+        converted: Result = msgspec.convert(json.loads(content, parse_constant=_refuse_constant), decoder.type)
         return converted
 
 
-def _refused(constant: str) -> float:
+def _refuse_constant(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
 
 
 def record_line(record: CaseRecord) -> str:
-    """The line of `generations.jsonl` that the record was read from, written anew as `Record.as_json` writes it."""
+    """The record as a line of `generations.jsonl`, in the form of `Record.as_json`."""
     plain: dict[str, Any] = msgspec.to_builtins(record)
     return _ENCODER.encode({name: plain[name] for name in _LINE_ORDER if name in plain})
 
 
 def line_id(line: str) -> str:
-    """The id at the start of a line that `Record.as_json` wrote, without reading the rest."""
+    """The id at the start of a line from `Record.as_json`; the rest is not parsed."""
     return line[8 : line.index('"', 8)]
 
 
 def model_and_pattern(line: str, outcome: Outcome) -> tuple[str, str] | None:
-    """Model and pattern in a line that `Record.as_json` wrote, None for another outcome, without reading it all."""
+    """Model and pattern in a line from `Record.as_json`, None for another outcome; the rest is not parsed."""
     found = _MODEL_AND_PATTERN.match(line) if f'"outcome": "{outcome}"' in line else None
     return None if found is None else (found[1], found[2])
 
 
 def describe(asked: Sequence[str], missing: Sequence[str], order_break: str | None, reply: str) -> str:
-    """One line on a judged reply: what is missing or where the order breaks, what was asked, what came."""
+    """One line about a judged reply: the missing concepts or the order break, the concepts asked for, the reply."""
     if missing:
         reason = f"{', '.join(missing)} missing"
     elif order_break is not None:

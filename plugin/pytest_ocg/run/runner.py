@@ -1,4 +1,4 @@
-"""Turns cases into judged records: from the cache where it can, else a whole batch from the backend."""
+"""Makes judged records from cases: replies come from the cache, or in a batch from the backend."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Lemmas = Sequence[str]
 
 
 class Judge:
-    """Holds the analyser open between batches; spaCy is loaded only for a reply not analysed before."""
+    """Keeps the analyser between batches; spaCy is loaded only for a reply that was not analysed before."""
 
     def __init__(self, cache: Cache, matcher: str) -> None:
         self._cache = cache
@@ -40,13 +40,13 @@ class Judge:
         self._verdict_signature = f"positions:1|{matcher_signature(matcher)}"
 
     def coverages(self, replies: Sequence[str], concepts: Sequence[Lemmas]) -> list[Coverage]:
-        """One verdict per reply against the lemmas asked of it; the same question is answered once.
+        """One verdict per reply and its lemmas asked for; equal pairs are judged once.
 
-        Raises MatcherError where the analyser cannot be had or fails its self-check.
+        Raises MatcherError if the analyser is not available or fails its self-check.
         """
         questions = [f"{' '.join(asked)}\n{reply}" for reply, asked in zip(replies, concepts, strict=True)]
-        kept = self._cache.analyses(self._verdict_signature, questions)
-        verdicts = {question: unpack_positions(packed) for question, packed in kept.items()}
+        cached = self._cache.analyses(self._verdict_signature, questions)
+        verdicts = {question: unpack_positions(packed) for question, packed in cached.items()}
         open_questions = {
             question: (reply, asked)
             for question, reply, asked in zip(questions, replies, concepts, strict=True)
@@ -78,9 +78,9 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class BatchRun:
-    """What running one batch took, for progress and provenance.
+    """The cost of one batch, for progress and provenance.
 
-    `provenances` holds, by id, each way of making replies that this runner has not told of before.
+    `provenances` has, by id, each provenance that this runner has not reported before.
     """
 
     model: str
@@ -91,7 +91,7 @@ class BatchRun:
 
 
 class Runner:
-    """Runs batches, one model loaded at a time, and hands out the record of each case."""
+    """Runs batches, with one model loaded at a time, and returns the record of each case."""
 
     def __init__(
         self,
@@ -111,20 +111,20 @@ class Runner:
         self._before_generating = before_generating
         self._batch_of = {case.id: batch for batch in batches for case in batch.cases}
         self._records: dict[str, Record] = {}
-        self._told: set[str] = set()
+        self._reported_provenances: set[str] = set()
         self._backend: Backend | None = None
         self._model: str | None = None
 
     def record(self, case: Case) -> tuple[Record, BatchRun | None]:
-        """The judged record of the case, and its batch's run if that had to be made now.
+        """The judged record of the case, and the run of its batch if it was made by this call.
 
-        Raises BackendError, CacheError or MatcherError: nothing further can be judged.
+        Raises BackendError, CacheError or MatcherError; after these no other case can be judged.
         """
         ran = None
         if case.id not in self._records:
             ran = self._run(self._batch_of[case.id])
         record = self._records[case.id]
-        if record.outcome is not Outcome.ERROR:  # an error is not in the cache: asked for again it must be the same
+        if record.outcome is not Outcome.ERROR:  # an error is not in the cache, and a second call must return it too
             del self._records[case.id]
         return record, ran
 
@@ -156,18 +156,18 @@ class Runner:
             made_by = self._store(batch.model, backend, fresh)
             generations.update(fresh)
         sources = [stored[key].made_by if key in stored else made_by for key in keys]
-        self._keep(batch, [generations[key] for key in keys], sources, [key in stored for key in keys])
-        return BatchRun(batch.model, len(batch.cases), len(missing), seconds, self._news(sources))
+        self._add_records(batch, [generations[key] for key in keys], sources, [key in stored for key in keys])
+        return BatchRun(batch.model, len(batch.cases), len(missing), seconds, self._new_provenances(sources))
 
     def _store(self, model: str, backend: Backend, fresh: Mapping[str, Generation]) -> str:
-        """The id of how these replies were made, once they are in the cache."""
+        """Store the replies in the cache and return the id of their provenance."""
         with wrap_backend_errors(model):
             provenance = backend.provenance()
         return self._cache.add_replies(
             list(fresh.items()), model=model, provenance=provenance, replace=self._plan.options.refresh
         )
 
-    def _keep(
+    def _add_records(
         self, batch: Batch, generations: Sequence[Generation], sources: Sequence[str], cached: Sequence[bool]
     ) -> None:
         answered = [
@@ -183,10 +183,10 @@ class Runner:
                 case, generation, coverage_at.get(place), is_echo, cached[place], sources[place]
             )
 
-    def _news(self, sources: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-        news = sorted(set(sources) - self._told)
-        self._told.update(news)
-        return {entry: self._cache.provenance(entry) for entry in news}
+    def _new_provenances(self, sources: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+        new = sorted(set(sources) - self._reported_provenances)
+        self._reported_provenances.update(new)
+        return {entry: self._cache.provenance(entry) for entry in new}
 
     def _backend_of(self, model: str) -> Backend:
         if self._backend is None or self._model != model:
@@ -197,16 +197,16 @@ class Runner:
 
 
 def _generated(backend: Backend, model: str, prompts: Sequence[Prompt]) -> list[Generation]:
-    """What the backend makes of the prompts; raises BackendError where that is not a Generation for each."""
+    """The generations of the backend; raises BackendError unless there is one Generation for each prompt."""
     made = list(backend.generate(prompts))
     if len(made) != len(prompts):
         raise BackendError(
-            f"{model}: the backend gave {len(made)} generations for {len(prompts)} prompts; its generate must return "
-            "one for each prompt, in the same order"
+            f"{model}: the backend returned {len(made)} generations for {len(prompts)} prompts; its generate must "
+            "return one for each prompt, in the same order"
         )
-    strange = [one for one in made if not isinstance(one, Generation)]
-    if strange:
+    wrong = [one for one in made if not isinstance(one, Generation)]
+    if wrong:
         raise BackendError(
-            f"{model}: the backend gave {strange[0]!r} for a prompt; its generate must return Generations"
+            f"{model}: the backend returned {wrong[0]!r} for a prompt; its generate must return Generations"
         )
     return made

@@ -115,7 +115,7 @@ class Benchmark:
             if spec.backend == OPENAI:
                 lengths = [estimated_tokens(self.plan.prompt(case)) for case in self.plan.cases if case.model == model]
                 tokens = round(number * sum(lengths) / len(lengths))
-                yield Forecast(number, tokens, self.plan.settings(model).max_new_tokens).told(model, spec.price)
+                yield Forecast(number, tokens, self.plan.settings(model).max_new_tokens).describe(model, spec.price)
 
     def check(self) -> None:
         """Find out, before anything is generated, whether models can be had, replies judged and kept, results written.

@@ -1,4 +1,4 @@
-"""Two runs over the same concept sets: how each metric differs, and whether a drop is more than noise."""
+"""Two runs over the same concept sets: the difference of each metric, and whether a drop is more than noise."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A metric of two runs over the `sets` that both have a value for, and `new` minus `old`.
+    """A metric of two runs over the `sets` that have a value in both, and `new` minus `old`.
 
-    `p` is of the two-sided swap test, `p_holm` the same adjusted for all metrics compared. `smallest` is the change
-    for the worse that so many sets would show four times in five. `reason` says what is missing and why.
+    `p` is the p value of the two-sided swap test, `p_holm` the same adjusted for all compared metrics. `smallest` is
+    the change for the worse that this number of sets detects with 80 % power. `reason` says what is missing and why.
     """
 
     metric: str
@@ -67,7 +67,7 @@ def differences(
     swaps: int = SWAPS,
     seed: int = 0,
 ) -> tuple[Difference, ...]:
-    """The difference in each metric that both rows have statistics of, but those `without`.
+    """The difference of each metric that has statistics in both rows, except those in `without`.
 
     Sets are paired by name.
     """
@@ -78,7 +78,7 @@ def differences(
         sets = sorted(sets_of(old, metric) & sets_of(new, metric))
         templates = templates_of(old, metric) & templates_of(new, metric)
         if not sets or not templates:
-            found.append(_unknown(metric, 0, "no concept set has a value in both"))
+            found.append(_missing_difference(metric, 0, "no concept set has a value in both"))
             continue
         before, after = (set_table(statistics, metric, sets, templates) for statistics in (old, new))
         draws = drawn_sets(len(sets), resamples, seed)
@@ -88,7 +88,7 @@ def differences(
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """The p values adjusted by Holm's step-down method: below 0.05 holds for all of them together."""
+    """The p values adjusted by the step-down method of Holm: a limit of 0.05 then applies to all of them together."""
     adjusted: dict[str, float] = {}
     highest = 0.0
     for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
@@ -98,7 +98,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 
 
 def mcnemar(rose: int, fell: int) -> float:
-    """The exact two-sided p of McNemar's test: of all that changed, as many one way as the other."""
+    """The exact two-sided p of McNemar's test, whose null hypothesis is that both directions are equally likely."""
     changed = rose + fell
     tail = sum(math.comb(changed, number) for number in range(min(rose, fell) + 1))
     return min(1.0, 2 * tail / (1 << changed))
@@ -110,7 +110,7 @@ def _difference(
     sets = draws.shape[1]
     before, after = old.whole(), new.whole()
     if math.isnan(before) or math.isnan(after):
-        return _unknown(metric, sets, "there is nothing to divide by in one of them")
+        return _missing_difference(metric, sets, "the divisor is 0 in one of them")
     found = bounds(new.values(draws) - old.values(draws), sets, confidence)
     error = standard_error(new.influences() - old.influences())
     return Difference(
@@ -129,7 +129,7 @@ def _difference(
 
 
 def _p_value(both: SetTable, difference: float, swapped: NDArray[Any]) -> float:
-    """The share of swaps under which the runs differ as much as they do; a swap that leaves no value counts as one."""
+    """The share of swaps with at least the measured difference; a swap without a value is counted as such a swap."""
     import numpy as np
 
     kept = 1 - swapped
@@ -138,10 +138,10 @@ def _p_value(both: SetTable, difference: float, swapped: NDArray[Any]) -> float:
 
 
 def _swaps(sets: int, most: int, seed: int) -> NDArray[Any]:
-    """Which sets change sides, a row a swap: all there are where they are at most `most`, else as many at random.
+    """The sets that change sides, one row for each swap: all swaps if there are at most `most`, else `most` at random.
 
-    If neither run is better, which of its two sides a set has is chance (the permutation test for pairs). Swapping
-    whole sets is exact for ratios and unequal counts as well. The first row swaps nothing, so no p is zero.
+    If neither run is better, the side of each set is random (the permutation test for pairs). Swapping whole sets is
+    exact also for ratios and unequal counts. The first row swaps nothing, so p is never zero.
     """
     import numpy as np
 
@@ -153,16 +153,16 @@ def _swaps(sets: int, most: int, seed: int) -> NDArray[Any]:
     return chosen
 
 
-def _unknown(metric: str, sets: int, reason: str) -> Difference:
+def _missing_difference(metric: str, sets: int, reason: str) -> Difference:
     return Difference(metric, None, None, None, None, None, None, None, None, sets, reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """By how many points a metric got worse, and by how many at least, with one-sided 95 % confidence.
+    """The drop of a metric in points, and its lower bound with one-sided 95 % confidence.
 
-    `at_least` is None where no interval could be taken. `smallest` is the drop that so many sets would show four times
-    in five, `error` the standard error of the drop.
+    `at_least` is None if there is no interval. `smallest` is the drop that this number of sets detects with 80 % power,
+    `error` the standard error of the drop.
     """
 
     points: float
@@ -172,17 +172,17 @@ class Drop:
     sets: int
 
     def is_beyond(self, limit: float) -> bool:
-        """Whether the drop as measured is larger than the limit."""
+        """Whether the measured drop is larger than the limit."""
         return self.points > limit + _ROUNDING
 
     def is_shown(self, limit: float) -> bool | None:
-        """Whether the drop is larger than the limit with confidence; None where no interval could be taken."""
+        """Whether the drop is larger than the limit with confidence; None if there is no interval."""
         return None if self.at_least is None else self.is_beyond(limit) and self.at_least > limit + _ROUNDING
 
     def sets_needed(self, limit: float) -> int | None:
-        """How many sets would show a drop of this size to be beyond the limit; None where it is not, or no error known.
+        """The number of sets that detects this drop beyond the limit; None if it is within, or no error is known.
 
-        They are found with the chance that `POWER` names, if sets go on to differ as these did.
+        They detect it with the probability `POWER`, if other sets vary as much as these.
         """
         if self.error is None or not self.is_beyond(limit):
             return None
@@ -191,10 +191,10 @@ class Drop:
 
 
 def drop_from_number(interval: Interval, baseline: float, *, is_lower_better: bool = False) -> Drop | None:
-    """The drop from a baseline of which only the number is known; None where the metric has no value.
+    """The drop from a baseline with a known number only; None if the metric has no value.
 
-    The baseline is taken to be as uncertain as the metric, and independent of it. Both were measured on the same sets,
-    so that is on the safe side: it alarms in at most 5 % where nothing changed, but sees less than `paired_drop`.
+    We assume that the baseline is as uncertain as the metric and independent of it. Both were measured on the same
+    sets, so this is conservative: at most 5 % false alarms, but less power than `paired_drop`.
     """
     if interval.value is None:
         return None
@@ -209,7 +209,7 @@ def drop_from_number(interval: Interval, baseline: float, *, is_lower_better: bo
 
 
 def paired_drop(difference: Difference, *, is_lower_better: bool = False) -> Drop | None:
-    """The drop from a baseline over the same sets; None where the metric is not known in both."""
+    """The drop from a baseline over the same sets; None unless both have a value of the metric."""
     if difference.difference is None:
         return None
     at_least = None

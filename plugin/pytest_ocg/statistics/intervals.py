@@ -1,7 +1,7 @@
-"""How far a metric can be trusted: its interval over concept sets.
+"""The confidence interval of a metric over concept sets.
 
-The replies to one concept set are not independent, so sets are what is drawn again (a cluster bootstrap). No metric is
-computed anew: what each set adds to it is weighted by how often the set was drawn.
+The replies to one concept set are not independent, so whole sets are resampled (a cluster bootstrap). No metric is
+computed again: the contribution of each set is weighted by how often the set was drawn.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where a metric lies, going by how much concept sets differ; `reason` says why there are no `bounds`.
+    """A metric and its confidence interval over concept sets; `reason` says why there are no `bounds`.
 
-    `standard_error` is the first-order one, None for fewer than two sets; `sets` is how many have a value.
+    `standard_error` is a first-order estimate, None for fewer than two sets; `sets` is the number of sets with a value.
     """
 
     value: float | None
@@ -46,9 +46,9 @@ class Interval:
 def intervals(
     row_statistics: RowStatistics, *, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0
 ) -> dict[str, Interval]:
-    """The interval of each metric in the `statistics` of a results row, and of the ordered rate made from two of them.
+    """The interval of each metric in the `statistics` of a results row, and of the ordered rate from two of them.
 
-    A metric's interval depends on its own statistics and the seed alone.
+    The interval of a metric depends only on its own statistics and the seed.
     """
     found = {}
     for metric in metric_names(row_statistics):
@@ -65,7 +65,7 @@ def _interval(table: SetTable, draws: NDArray[Any], confidence: float) -> Interv
     sets = draws.shape[1]
     value = table.whole()
     if math.isnan(value):
-        return Interval(None, None, None, sets, "there is nothing to divide by")
+        return Interval(None, None, None, sets, "the divisor is 0")
     found = bounds(table.values(draws), sets, confidence)
     return Interval(
         value, found, standard_error(table.influences()), sets, unbounded_reason(sets) if found is None else ""

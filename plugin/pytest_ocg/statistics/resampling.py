@@ -1,4 +1,4 @@
-"""Metrics taken again over other choices of concept sets, from what each set adds to them."""
+"""Metrics over resampled concept sets, from the contribution of each set."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RowStatistics = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
-"""Metric, template, concept set: a sum in the metric's unit, and of how many values (`metrics.base.SetStatistic`)."""
+"""Metric, template, concept set: a sum in the metric's unit and the number of values (`metrics.base.SetStatistic`)."""
 
 CONFIDENCE = 0.95
 POWER = 0.8
 RESAMPLES = 2000
 
 MIN_SETS = 6
-"""The fewest sets whose own range holds the metric in 95 % of samples: 1 - 2 / 2**6."""
+"""The fewest sets whose range contains the metric in 95 % of samples: 1 - 2 / 2**6."""
 
 RATIOS: Mapping[str, tuple[str, str]] = {"ordered_rate": ("coverage_ordered", "coverage_unordered")}
-"""Metrics that are one metric over another, in percent, of the averages over templates."""
+"""Metrics that are the ratio of two metrics, in percent, of the averages over templates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetTable:
-    """What each concept set adds to a metric: `totals` and `counts` are arrays of templates x sets.
+    """The contribution of each concept set to a metric: `totals` and `counts` are arrays of templates x sets.
 
-    A metric that is a ratio in percent has the one below the line as `below`, over the same sets.
+    For a metric that is a ratio in percent, `below` is the table of the divisor, over the same sets.
     """
 
     totals: NDArray[Any]
@@ -37,24 +37,24 @@ class SetTable:
     below: SetTable | None = None
 
     def values(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """The metric for each row of `weights` (draws x sets, how often a set is taken); NaN where it has no value."""
+        """The metric for each row of `weights` (draws x sets, how often a set is drawn); NaN if it has no value."""
         import numpy as np
 
-        # einsum and not a matrix product: threads of BLAS that wait for a busy core take far longer than the sums.
+        # einsum and not a matrix product: on a busy machine the threads of BLAS take much longer than these sums.
         counts = np.einsum("ds,ts->dt", weights, self.counts)
         totals = np.einsum("ds,ts->dt", weights, self.totals)
         means = np.divide(totals, counts, out=np.zeros_like(totals), where=counts > 0)
-        value = _divided(means.sum(axis=1), (counts > 0).sum(axis=1))
-        return value if self.below is None else 100 * _divided(value, self.below.values(weights))
+        value = _ratio(means.sum(axis=1), (counts > 0).sum(axis=1))
+        return value if self.below is None else 100 * _ratio(value, self.below.values(weights))
 
     def whole(self) -> float:
-        """The metric over all sets, each taken once; NaN where it has no value."""
+        """The metric over all sets, each counted once; NaN if it has no value."""
         import numpy as np
 
         return float(self.values(np.ones((1, self.totals.shape[1])))[0])
 
     def influences(self) -> NDArray[Any]:
-        """By how much each set moves a metric that has a value, to first order; zero in sum."""
+        """The first-order influence of each set on a metric with a value; the sum is zero."""
         has_values = self.counts.sum(axis=1) > 0
         totals, counts = self.totals[has_values], self.counts[has_values]
         number = counts.sum(axis=1, keepdims=True)
@@ -67,7 +67,7 @@ class SetTable:
         return moved * (100 / below)
 
     def beside(self, other: SetTable) -> SetTable:
-        """Both tables as one, whose sets are those of this one and then those of the other."""
+        """Both tables as one: the sets of this table, then the sets of the other."""
         import numpy as np
 
         below = None if self.below is None or other.below is None else self.below.beside(other.below)
@@ -85,28 +85,28 @@ class Bounds:
 
 
 def metric_names(statistics: RowStatistics) -> list[str]:
-    """The metrics that can be taken from the statistics, ratios among them."""
+    """The metrics that can be computed from the statistics, with the ratios."""
     return [*statistics, *(name for name, parts in RATIOS.items() if set(parts) <= statistics.keys())]
 
 
 def sets_of(statistics: RowStatistics, metric: str) -> set[str]:
-    """The concept sets that have a value of the metric under some template."""
+    """The concept sets with a value of the metric under at least one template."""
     part, *others = RATIOS.get(metric, (metric,))
     found = {name for of_template in statistics[part].values() for name, (_, count) in of_template.items() if count}
     return found.intersection(*(sets_of(statistics, other) for other in others))
 
 
 def templates_of(statistics: RowStatistics, metric: str) -> set[str]:
-    """The templates under which some set may have a value of the metric."""
+    """The templates with statistics of the metric."""
     return set.intersection(*(set(statistics[part]) for part in RATIOS.get(metric, (metric,))))
 
 
 def set_table(
     statistics: RowStatistics, metric: str, sets: Sequence[str], templates: Collection[str] | None = None
 ) -> SetTable:
-    """The table of a metric over `sets`, in their order, under `templates` or all there are.
+    """The table of a metric over `sets`, in this order, under `templates` or all templates.
 
-    A set that is missing under a template adds nothing.
+    A set that is missing under a template contributes nothing.
     """
     import numpy as np
 
@@ -122,7 +122,7 @@ def set_table(
 
 @lru_cache(maxsize=2)
 def drawn_sets(sets: int, resamples: int, seed: int) -> NDArray[Any]:
-    """How often each of `sets` sets is taken in each of `resamples` draws of as many with replacement."""
+    """How often each of `sets` sets is drawn in each of `resamples` draws of `sets` sets with replacement."""
     import numpy as np
 
     draws = np.random.default_rng(seed).multinomial(sets, [1 / sets] * sets, size=resamples).astype(np.float64)
@@ -131,10 +131,10 @@ def drawn_sets(sets: int, resamples: int, seed: int) -> NDArray[Any]:
 
 
 def bounds(values: NDArray[Any], sets: int, confidence: float) -> Bounds | None:
-    """The expanded percentile interval out of resampled `values`; None where too many of them have no value.
+    """The expanded percentile interval of resampled `values`; None for too few sets or too many undefined values.
 
-    The percentiles are those that a Student interval needs (Hesterberg 2015, section 3.4): plain ones are too narrow
-    for few sets.
+    The percentiles are those of a Student interval (Hesterberg 2015, section 3.4): plain ones are too narrow for few
+    sets.
     """
     import numpy as np
 
@@ -146,15 +146,15 @@ def bounds(values: NDArray[Any], sets: int, confidence: float) -> Bounds | None:
 
 
 def standard_error(influences: NDArray[Any]) -> float | None:
-    """The standard error of what the sets' influences add up to, with sets as what varies; None for one set."""
+    """The standard error of a metric from the influences of its sets; None for one set."""
     sets = len(influences)
     return float((influences**2).sum() * sets / (sets - 1)) ** 0.5 if sets > 1 else None
 
 
 def smallest_change(error: float | None, sets: int, confidence: float = CONFIDENCE) -> float | None:
-    """The smallest change for the worse that so many sets show with POWER, one-sided.
+    """The smallest change for the worse that this number of sets detects with POWER, one-sided.
 
-    `error` is the standard error of the change. None for too few sets, and where they do not differ at all.
+    `error` is the standard error of the change. None for too few sets, and if the sets do not differ.
     """
     if not error or sets < MIN_SETS:
         return None
@@ -162,14 +162,14 @@ def smallest_change(error: float | None, sets: int, confidence: float = CONFIDEN
 
 
 def unbounded_reason(sets: int) -> str:
-    """Why `bounds` gave none."""
+    """The reason why `bounds` is None."""
     if sets >= MIN_SETS:
-        return "over many of the draws of concept sets it has no value"
-    return f"{sets} concept {'set' if sets == 1 else 'sets'}; an interval takes {MIN_SETS} or more"
+        return "many draws of concept sets have no value"
+    return f"{sets} concept {'set' if sets == 1 else 'sets'}; an interval needs {MIN_SETS} or more"
 
 
 def student_quantile(share: float, freedom: int) -> float:
-    """The quantile of Student's t distribution by Fisher's expansion, to 0.01 from 5 degrees of freedom on."""
+    """The quantile of Student's t distribution by Fisher's expansion; the error is at most 0.01 from `freedom` 5 on."""
     z = NormalDist().inv_cdf(share)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
@@ -181,7 +181,7 @@ def _tail(share: float, sets: int) -> float:
     return NormalDist().cdf(student_quantile(share, sets - 1) * (sets / (sets - 1)) ** 0.5)
 
 
-def _divided(above: NDArray[Any], below: NDArray[Any]) -> NDArray[Any]:
+def _ratio(above: NDArray[Any], below: NDArray[Any]) -> NDArray[Any]:
     import numpy as np
 
     divided: NDArray[Any] = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)

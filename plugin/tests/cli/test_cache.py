@@ -112,7 +112,7 @@ def test_a_damaged_cache_is_set_aside_and_said_beside_the_result(folder, capsys)
     (folder / FILE_NAME).write_text("nonsense " * 100)
     status, said = ocg("--cache", folder, "--json")
     assert (status, json.loads(said)["models"]) == (0, [])
-    assert "it was set aside as 'replies.sqlite.damaged-" in capsys.readouterr().err
+    assert "it was renamed to 'replies.sqlite.damaged-" in capsys.readouterr().err
 
 
 def test_a_model_name_cannot_write_to_the_terminal(tmp_path):

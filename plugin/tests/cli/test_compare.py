@@ -91,5 +91,5 @@ def test_two_runs_of_the_benchmark_are_compared_as_they_lie(bench):
     assert status == 0
     assert "scripted_quarter -> scripted_in-order ordered: 3 concept sets, templates 0, 0-shot" in said
     assert "cases: 0 hit to miss, 54 miss to hit, 18 hit in both, 0 missed in both" in said
-    assert "3 concept sets; an interval takes 6 or more" in said
+    assert "3 concept sets; an interval needs 6 or more" in said
     assert "distinct (pooled)" in said

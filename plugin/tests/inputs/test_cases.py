@@ -57,7 +57,7 @@ def test_the_benchmark_of_192_sets_has_27648_cases_of_which_each_pattern_asks_it
     assert {case.pattern for case in cases} == {"VVNN", "VNVN", "VNNV", "NVVN", "NVNV", "NNVV"}
 
 
-def test_models_stand_outermost_and_orders_innermost_so_that_neighbours_share_a_prompt():
+def test_the_model_changes_slowest_and_the_order_fastest_so_that_neighbours_share_a_prompt():
     cases = expand(models=("a", "b"), templates=(0, 1))
     assert [case.model for case in cases] == ["a"] * 48 + ["b"] * 48
     assert [case.template for case in cases[:48]] == [0] * 24 + [1] * 24

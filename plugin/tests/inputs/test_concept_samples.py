@@ -71,4 +71,4 @@ def test_a_larger_sample_keeps_what_a_smaller_one_took():
 def test_a_sample_larger_than_the_dataset_or_empty_is_refused_with_both_numbers(number):
     with pytest.raises(OptionError) as caught:
         sample_sets(make_sets(NN=5), number, 0)
-    assert str(caught.value) == f"--ocg-sets {number}: there are 5 concept sets, so a sample has 1 to 5"
+    assert str(caught.value) == f"--ocg-sets {number}: must be from 1 to 5, the number of concept sets"

@@ -1,4 +1,4 @@
-"""Concept sets: what is read, what is refused and how it is said."""
+"""Concept sets: what is read, what is refused and with which message."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_words_may_have_hyphens_apostrophes_accents_and_digits(tmp_path, word):
 
 def test_composed_and_decomposed_accents_are_the_same_word(tmp_path):
     message = message_of(write(tmp_path / "sets.jsonl", [{"concept_set": ["caf\u00e9_N", "cafe\u0301_N"]}]))
-    assert "concept_set[1] is 'café_N', whose word is already in concept_set[0]" in message
+    assert "concept_set[1] is 'café_N', but concept_set[0] has the same word" in message
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_composed_and_decomposed_accents_are_the_same_word(tmp_path):
         (["do\ud800g_N", "eat_V"], r"concept_set[0] is 'do\ud800g_N'; its word must be"),
         (["d" * 65 + "_N", "eat_V"], "ddd_N'; its word must be 1 to 64 letters"),
         (["d" * 999 + "_N", "eat_V"], f"'{'d' * 77}...{'d' * 76}_N'; its word must be 1 to 64 letters"),
-        (["dog_N", "eat_V", "dog_N"], "concept_set[2] is 'dog_N', whose word is already in concept_set[0]"),
-        (["cut_N", "cut_V"], "concept_set[1] is 'cut_V', whose word is already in concept_set[0]"),
-        (["Dog_N", "dog_N"], "concept_set[1] is 'dog_N', whose word is already in concept_set[0]"),
+        (["dog_N", "eat_V", "dog_N"], "concept_set[2] is 'dog_N', but concept_set[0] has the same word"),
+        (["cut_N", "cut_V"], "concept_set[1] is 'cut_V', but concept_set[0] has the same word"),
+        (["Dog_N", "dog_N"], "concept_set[1] is 'dog_N', but concept_set[0] has the same word"),
     ],
 )
 @pytest.mark.parametrize(("name", "place"), [("sets.jsonl", ":2"), ("sets.json", "[1]")])
@@ -123,9 +123,9 @@ def test_a_concept_set_that_cannot_be_used_is_named_by_file_place_and_field(tmp_
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", ": holds no concept set"),
-        (" \n\n", ": holds no concept set"),
-        ("[]", ": holds no concept set"),
+        ("", ": contains no concept set"),
+        (" \n\n", ": contains no concept set"),
+        ("[]", ": contains no concept set"),
         ('{"concepts": ["dog_N", "eat_V"]}', ":1: the field 'concept_set' is missing"),
         ('{"concept-set": ["dog_N", "eat_V"]}', ":1: the field 'concept_set' is missing; did you mean 'concept-set'?"),
         ('[{"concept_set": ["dog_N", "eat_V"]}, 3]', "[1]: must be an object with a list under 'concept_set', not 3"),
@@ -133,8 +133,8 @@ def test_a_concept_set_that_cannot_be_used_is_named_by_file_place_and_field(tmp_
         ('{"concept_set": ["dog_N", "eat_V"]}\n{"concept_set"', ":2: is not valid JSON, column 15"),
         ('[{"concept_set":\n["dog_N" "eat_V"]}]', ": is not valid JSON at line 2, column 10"),
         ('{\n"concept_set": ["dog_N", "eat_V"]\n}', ":1: is not valid JSON, column 2"),
-        ("[" * 100_000, ": is not usable JSON: maximum recursion depth"),
-        ('{"n": ' + "1" * 5000 + "}", ":1: is not usable JSON: Exceeds the limit"),
+        ("[" * 100_000, ": cannot be read as JSON: maximum recursion depth"),
+        ('{"n": ' + "1" * 5000 + "}", ":1: cannot be read as JSON: Exceeds the limit"),
         (
             b'{"concept_set": ["dog_N", "eat_V"]}\n{"concept_set": ["caf\xe9_N", "eat_V"]}',
             ":2: is not UTF-8 text (byte 0xe9)",
@@ -150,19 +150,19 @@ def test_a_file_that_cannot_be_read_is_named_with_the_line(tmp_path, content, ex
 def test_the_same_set_twice_is_refused_with_both_places(tmp_path):
     path = write(tmp_path / "sets.jsonl", [DOG, CAT, {"concept_set": ["catch_V", "dog_N"]}])
     assert message_of(path) == (
-        f"{path}:3: concept_set has the same concepts as {path}:1 (catch_V dog_N); leave one of them out"
+        f"{path}:3: concept_set has the same concepts as {path}:1 (catch_V dog_N); remove one of them"
     )
 
 
 def test_a_folder_a_missing_file_and_a_huge_file_are_refused(tmp_path, monkeypatch):
     assert message_of(tmp_path) == f"concepts '{tmp_path}' are a folder; name a JSON or JSONL file"
     missing = tmp_path / "sets.jsonl"
-    assert message_of(missing) == (f"concepts '{missing}': neither commongen-lite, nor everyday, nor a file's path")
+    assert message_of(missing) == (f"concepts '{missing}': must be commongen-lite, everyday or the path of a file")
     write(missing, [DOG])
     monkeypatch.setattr(concept_sources, "MAX_FILE_BYTES", 20)
-    assert message_of(missing) == f"concepts '{missing}' are over 20 bytes, too large to be read"
+    assert message_of(missing) == f"concepts '{missing}' are too large: {missing.stat().st_size} bytes, the limit is 20"
     table = write(tmp_path / "sets.parquet", "PAR1" * 10)
-    assert message_of(table) == f"concepts '{table}' are over 20 bytes, too large to be read"
+    assert message_of(table) == f"concepts '{table}' are too large: 40 bytes, the limit is 20"
 
 
 def test_a_device_is_refused_instead_of_read_for_ever():
@@ -184,11 +184,11 @@ def test_an_unknown_source_is_refused_with_the_nearest_name(source, hint, tmp_pa
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConceptError) as caught:
         load_dataset(source)
-    assert str(caught.value) == (f"concepts {source!r}: neither commongen-lite, nor everyday, nor a file's path{hint}")
+    assert str(caught.value) == (f"concepts {source!r}: must be commongen-lite, everyday or the path of a file{hint}")
 
 
-def test_a_revision_goes_with_commongen_lite_alone():
-    with pytest.raises(OptionError, match=r"--ocg-concepts-revision 'main' goes with commongen-lite alone, not with"):
+def test_a_revision_works_only_with_commongen_lite():
+    with pytest.raises(OptionError, match=r"--ocg-concepts-revision 'main' works only with commongen-lite, not with"):
         load_dataset("everyday", revision="main")
 
 

@@ -108,7 +108,7 @@ def test_each_set_is_four_plain_lemmas_that_cannot_be_mistaken_for_each_other(ro
         ("rain_V raincoat_N umbrella_N wear_V", ["rain_V and raincoat_N share a beginning"]),
     ],
 )
-def test_an_unfit_set_is_told_by_its_fault(concepts, expected):
+def test_an_unfit_set_is_reported_with_its_fault(concepts, expected):
     assert faults(concepts.split()) == expected
 
 

@@ -1,4 +1,4 @@
-"""Files that may be anybody's: read where they are regular and not too large, refused with one message where not."""
+"""Files of the user: read if they are regular and not too large, otherwise refused with one message."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ def test_a_file_is_read_up_to_its_limit(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b"12345")
     assert read_bytes(path, "results 'x'", 5, ResultsError, "give another") == b"12345"
-    with pytest.raises(ResultsError, match=r"^results 'x' are over 4 bytes, too large to be read$"):
+    with pytest.raises(ResultsError, match=r"^results 'x' are too large: 5 bytes, the limit is 4$"):
         read_bytes(path, "results 'x'", 4, ResultsError, "give another")
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda path: None, "do not exist; give another"),
         (lambda path: path.symlink_to("gone"), "do not exist; give another"),
         (lambda path: path.mkdir(), "are a folder; give another"),
         (os.mkfifo, "are not a regular file; give another"),
-        (lambda path: path.symlink_to(path.name), r"cannot be read \(.+\); make them readable"),
+        (lambda path: path.symlink_to(path.name), r"cannot be read \(.+\); check the path and its permissions"),
     ],
 )
-def test_what_is_no_regular_file_is_refused_with_the_error_asked_for(make, said, tmp_path):
+def test_a_path_that_is_not_a_regular_file_raises_the_given_error(make, message, tmp_path):
     make(tmp_path / "x")
     for check in (check_file, read_bytes):
-        with pytest.raises(ThresholdError, match=f"^thresholds 'x' {said}$"):
+        with pytest.raises(ThresholdError, match=f"^thresholds 'x' {message}$"):
             check(tmp_path / "x", "thresholds 'x'", 100, ThresholdError, "give another")
 
 
@@ -44,11 +44,11 @@ def test_a_path_that_no_system_takes_and_a_file_without_rights_cannot_be_read(tm
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
-    with pytest.raises(ResultsError, match=r"cannot be read \(Permission denied\); make them readable"):
+    with pytest.raises(ResultsError, match=r"cannot be read \(Permission denied\); check the path"):
         read_bytes(tmp_path / "x", "results 'x'", 100, ResultsError, "give another")
 
 
-def test_text_that_is_no_toml_is_named_by_its_place():
+def test_invalid_toml_is_reported_with_its_place():
     assert parse_toml("a = 1", "x.toml", ThresholdError) == {"a": 1}
     with pytest.raises(ThresholdError, match=r"^x.toml: is not valid TOML: .*; see the guide$"):
         parse_toml("a = ", "x.toml", ThresholdError, "; see the guide")

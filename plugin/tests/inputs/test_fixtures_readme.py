@@ -81,7 +81,7 @@ def test_the_script_changes_nothing_the_second_time(folder):
 
 
 @pytest.mark.parametrize("change", ["edit", "add", "remove"])
-def test_check_tells_a_stale_table_and_leaves_it_alone(folder, change):
+def test_check_reports_a_stale_table_and_does_not_change_it(folder, change):
     run_script(folder)
     assert run_script("--check", folder).returncode == 0
     before = (folder / "README.md").read_bytes()

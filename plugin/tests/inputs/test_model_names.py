@@ -1,4 +1,4 @@
-"""What `--model NAME` stands for, what is said where it stands for nothing, and how models are named in test ids."""
+"""What `--model NAME` stands for, the message if it is unknown, and how models are named in test ids."""
 
 from __future__ import annotations
 
@@ -82,32 +82,33 @@ def test_a_gguf_file_is_taken(registry, tmp_path):
         (
             {"b.gguf": b"", "a.gguf": b""},
             "",
-            "this folder has no config.json, so it is not a saved model; name one of the files in it: a.gguf, b.gguf",
+            "this folder has no config.json, so it is not a saved model; pass one of the files in it: a.gguf, b.gguf",
         ),
         (
             {"adapter_config.json": b"{}"},
             "",
-            "this folder holds an adapter alone; merge it into its base model and name the folder of the merged model",
+            "this folder contains only an adapter; merge it into its base model and pass "
+            "the folder of the merged model",
         ),
         (
             {"model.safetensors": b""},
             "model.safetensors",
-            "this file is not a .gguf file; name that, or the model's folder",
+            "this file is not a .gguf file; pass a .gguf file or the folder of the model",
         ),
         (
             {"m.gguf": b"version https://git-lfs"},
             "m.gguf",
-            "this file begins with b'vers' and not with b'GGUF', so it "
-            "is no GGUF model; it may be a pointer whose content was never fetched",
+            "this file starts with b'vers' instead of b'GGUF', so it "
+            "is not a GGUF model; if it is a pointer file of Git LFS, download the model itself",
         ),
         (
             {"m.gguf": b""},
             "m.gguf",
-            "this file begins with b'' and not with b'GGUF', so it is no GGUF model; it may be "
-            "a pointer whose content was never fetched",
+            "this file starts with b'' instead of b'GGUF', so it is not a GGUF model; if it is "
+            "a pointer file of Git LFS, download the model itself",
         ),
-        ({}, "gone.gguf", f"there is no such file or folder. {ACCEPTED}"),
-        ({}, "gone/model", f"there is no such file or folder. {ACCEPTED}"),
+        ({}, "gone.gguf", f"file or folder not found. {ACCEPTED}"),
+        ({}, "gone/model", f"file or folder not found. {ACCEPTED}"),
     ],
 )
 def test_a_path_that_is_no_model_is_refused_with_the_reason(registry, tmp_path, files, name, message):
@@ -136,9 +137,7 @@ def test_a_path_that_is_no_model_is_refused_with_the_reason(registry, tmp_path, 
         ("https://huggingface.co/org/model", f". {ACCEPTED}"),
     ],
 )
-def test_a_name_that_means_nothing_is_refused_with_near_names_and_all_forms(
-    registry, name, hint, tmp_path, monkeypatch
-):
+def test_an_unknown_name_is_refused_with_near_names_and_all_forms(registry, name, hint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelError) as caught:
         resolve_model(name, registry)
@@ -148,7 +147,7 @@ def test_a_name_that_means_nothing_is_refused_with_near_names_and_all_forms(
 
 @pytest.mark.parametrize("name", ["openai:", "openai: ", "openai:a b", "openai:a\nb"])
 def test_a_hosted_model_needs_a_name(registry, name):
-    with pytest.raises(ModelError, match="openai: must be followed by the name the server knows the model by"):
+    with pytest.raises(ModelError, match="openai: must be followed by the model's name on the server"):
         resolve_model(name, registry)
 
 
@@ -197,5 +196,5 @@ def test_models_whose_ids_would_be_the_same_get_a_hash_of_their_source():
 
 def test_a_model_given_twice_is_refused():
     spec = ModelSpec("last", "huggingface", "/a/last")
-    with pytest.raises(ModelError, match="model 'last' is given twice: it is '/a/last' both times"):
+    with pytest.raises(ModelError, match="model 'last' is given twice, with the source '/a/last'"):
         id_names([spec, spec])

@@ -18,14 +18,14 @@ def test_a_cost_is_tokens_at_their_price_and_unknown_without_one(price, tokens, 
     assert cost_of(price, *tokens) == cost
 
 
-def test_a_forecast_says_what_it_counts_and_that_it_is_at_most():
-    assert Forecast(4608, 345_600, 128).told("gpt", PRICE) == (
-        "gpt: 4,608 prompts of about 345,600 tokens together, replies of at most 589,824; cost about $6.59 at most "
-        "(price of 2024-05-13); what is in the cache costs nothing"
+def test_a_forecast_describes_tokens_and_the_highest_cost():
+    assert Forecast(4608, 345_600, 128).describe("gpt", PRICE) == (
+        "gpt: 4,608 prompts, about 345,600 tokens in total; replies of at most 589,824 tokens in total; "
+        "cost about $6.59 at most (price of 2024-05-13); cached replies cost nothing"
     )
-    assert Forecast(24, 1800, 128).told("own", None) == (
-        "own: 24 prompts of about 1,800 tokens together, replies of at most 3,072; cost unknown; what is in the cache "
-        "costs nothing"
+    assert Forecast(24, 1800, 128).describe("own", None) == (
+        "own: 24 prompts, about 1,800 tokens in total; replies of at most 3,072 tokens in total; cost unknown; "
+        "cached replies cost nothing"
     )
 
 

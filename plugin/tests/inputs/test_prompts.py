@@ -84,14 +84,14 @@ def test_concepts_may_be_any_number_in_any_order(templates):
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"template": 6}, "template 6: there is none; there are 0, 1, 2, 3, 4, 5"),
-        ({"template": -1}, "template -1: there is none; there are 0, 1, 2, 3, 4, 5"),
+        ({"template": 6}, "template 6 does not exist; choose from 0, 1, 2, 3, 4, 5"),
+        ({"template": -1}, "template -1 does not exist; choose from 0, 1, 2, 3, 4, 5"),
         ({"condition": "both"}, "condition 'both': must be one of ordered, original"),
-        ({"shots": 9}, "shots 9: there are worked examples for 0 to 8"),
-        ({"shots": -1}, "shots -1: there are worked examples for 0 to 8"),
+        ({"shots": 9}, "shots 9: must be from 0 to 8, the number of worked examples"),
+        ({"shots": -1}, "shots -1: must be from 0 to 8, the number of worked examples"),
     ],
 )
-def test_a_prompt_there_is_not_is_refused_with_what_there_is(templates, choice, message):
+def test_a_prompt_that_does_not_exist_is_refused_with_the_choices(templates, choice, message):
     with pytest.raises(OptionError) as caught:
         build_prompt(templates, DOG, **({"template": 0, "condition": "ordered", "shots": 0} | choice))
     assert str(caught.value) == message
@@ -134,7 +134,7 @@ text = "Use {concepts} in order."
 """
 
 
-def test_a_file_of_ones_own_may_have_one_template_and_no_examples(tmp_path):
+def test_a_users_file_may_have_one_template_and_no_examples(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text(MINIMAL, encoding="utf-8")
     own = load_templates(path)
@@ -142,7 +142,7 @@ def test_a_file_of_ones_own_may_have_one_template_and_no_examples(tmp_path):
         build_prompt(own, DOG, template=0, condition=condition, shots=0).messages[1].content for condition in CONDITIONS
     ]
     assert texts == ["Use dog catch throw frisbee in order.", "Use dog catch throw frisbee."]
-    with pytest.raises(OptionError, match="shots 1: there are worked examples for 0 to 0"):
+    with pytest.raises(OptionError, match="shots 1: must be from 0 to 0"):
         build_prompt(own, DOG, template=0, condition="ordered", shots=1)
 
 
@@ -172,19 +172,23 @@ def test_a_file_of_ones_own_may_have_one_template_and_no_examples(tmp_path):
         ("id = 0", 'id = "0"', ": templates[0]: id must be a whole number from 0, not '0'"),
         ("id = 0", "", ": templates[0]: the key 'id' is missing"),
         ("id = 0", "id = 0\ntexts = 1", ": templates[0]: unknown key 'texts'; did you mean 'text'?"),
-        ("{concepts}", "{concept}", ": templates[0]: text must hold '{concepts}', the place for the concepts, once"),
+        (
+            "{concepts}",
+            "{concept}",
+            ": templates[0]: text must contain '{concepts}', the placeholder for the concepts, once",
+        ),
         (
             "{concepts}",
             "{concepts} {concepts}",
-            ": templates[0]: text must hold '{concepts}', the place for the "
+            ": templates[0]: text must contain '{concepts}', the placeholder for the "
             "concepts, once, not 2 times: 'Use {concepts} {concepts} in order.'",
         ),
-        (" in order.", ".", ": templates[0]: text must hold ' in order', the order_phrase, once, not 0 times"),
+        (" in order.", ".", ": templates[0]: text must contain ' in order', the order_phrase, once, not 0 times"),
         ("[[templates]]", "[[template]]", ": unknown key 'template'; did you mean 'templates'?"),
         (
             'in order."',
             'in order."\n[[templates]]\nid = 0\ntext = "{concepts} in order"',
-            ": templates must be one or more, each with an id of its own, not [0, 0]",
+            ": templates must be one or more with different ids, not [0, 0]",
         ),
         ("id = 0", "id = ", ": is not valid TOML: "),
     ],

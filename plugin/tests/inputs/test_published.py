@@ -185,10 +185,10 @@ def test_an_empty_cell_is_none_and_so_is_what_follows_from_it(folder):
         ("89.28", "nan", ":2: coverage_unordered is 'nan', which is not a number"),
         ("89.28,", "", ":2: does not have the 7 cells of the header"),
         ("89.28", "89.28,1", ":2: does not have the 7 cells of the header"),
-        ("Macro-o1", "Qwen2-7B", ":3: a second row for 'Qwen2-7B'"),
+        ("Macro-o1", "Qwen2-7B", ":3: this is the second row for 'Qwen2-7B'"),
         ("model,", "name,", ": has no column 'model', only ['name', 'coverage_unordered', "),
         ("_delta_vs_original", "_change", ": the columns ['coverage_unordered', 'coverage_unordered_change', "),
-        ("rate_delta_vs_original", "rate_delta_vs_zero_shot", " are not values and their deltas against one thing"),
+        ("rate_delta_vs_original", "rate_delta_vs_zero_shot", " must be values and their deltas against one baseline"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_named_with_line_and_value(folder, old, new, message):

@@ -202,9 +202,9 @@ def test_what_it_costs_and_what_the_server_refuses_is_reported_once_for_all_work
     with FaultServer(without_temperature) as server:
         result = ask(bench, server, "--ocg-max-new-tokens", "100", "-n", "2")
     assert result.ret == 0
-    [line] = [line for line in result.outlines if "what is in the cache costs nothing" in line]
-    assert line.startswith("openai_served: 72 prompts of about ")
-    assert "replies of at most 7,200; cost unknown; " in line
+    [line] = [line for line in result.outlines if "cached replies cost nothing" in line]
+    assert line.startswith("openai_served: 72 prompts, about ")
+    assert "replies of at most 7,200 tokens in total; cost unknown; " in line
     first_verdict = next(number for number, text in enumerate(result.outlines) if "100%]" in text)
     assert result.outlines.index(line) < first_verdict
     [note] = [line for line in result.outlines if line.startswith("note: ")]
@@ -216,13 +216,13 @@ def test_what_it_costs_and_what_the_server_refuses_is_reported_once_for_all_work
 def test_a_known_price_is_applied_to_what_is_selected(bench):
     result = bench.run("--co", "-k", "VVVV", model="gpt-4o")
     result.stdout.fnmatch_lines(
-        ["gpt-4o: 24 prompts *, replies of at most 3,072; cost about $0.05 at most (price of 2024-05-13); *"]
+        ["gpt-4o: 24 prompts, *; replies of at most 3,072 tokens *; cost about $0.05 at most (price of 2024-05-13); *"]
     )
 
 
 def test_the_price_of_the_registry_is_not_that_of_another_server(bench):
     result = bench.run("--co", "--ocg-base-url", "http://127.0.0.1:1/v1", model="gpt-4o")
-    result.stdout.fnmatch_lines(["gpt-4o: 72 prompts *; cost unknown; *"])
+    result.stdout.fnmatch_lines(["gpt-4o: 72 prompts, *; cost unknown; *"])
 
 
 def test_quiet_and_local_models_say_nothing_of_cost(bench):

@@ -123,7 +123,7 @@ def test_only_sets_and_templates_of_both_are_compared():
 def test_few_sets_have_a_difference_and_p_but_no_interval():
     found = difference(statistics_of(6, 12), statistics_of(12, 6))
     assert (found.difference, found.bounds, found.smallest) == (0.0, None, None)
-    assert found.reason == "2 concept sets; an interval takes 6 or more"
+    assert found.reason == "2 concept sets; an interval needs 6 or more"
 
 
 def test_metrics_without_a_common_set_or_value_say_so():
@@ -131,7 +131,7 @@ def test_metrics_without_a_common_set_or_value_say_so():
     assert difference(statistics_of(6), {"pbleu": {"0": {"other": [1.0, 1]}}}).sets == 0
     nothing = {name: statistics_of(0, 0)["pbleu"] for name in ("coverage_unordered", "coverage_ordered")}
     [_, _, rate] = differences(nothing, nothing)
-    assert (rate.metric, rate.p, rate.reason) == ("ordered_rate", None, "there is nothing to divide by in one of them")
+    assert (rate.metric, rate.p, rate.reason) == ("ordered_rate", None, "the divisor is 0 in one of them")
 
 
 def test_p_values_are_adjusted_for_the_metrics_compared():

@@ -28,13 +28,13 @@ def test_a_metric_without_a_value_says_so(of_metric):
 
 def test_one_set_has_a_value_and_neither_interval_nor_standard_error():
     assert intervals(statistics_of(6)) == {
-        "pbleu": Interval(25.0, None, None, 1, "1 concept set; an interval takes 6 or more")
+        "pbleu": Interval(25.0, None, None, 1, "1 concept set; an interval needs 6 or more")
     }
 
 
 def test_two_sets_have_a_standard_error_alone():
     assert intervals(statistics_of(6, 12)) == {
-        "pbleu": Interval(37.5, None, 12.5, 2, "2 concept sets; an interval takes 6 or more")
+        "pbleu": Interval(37.5, None, 12.5, 2, "2 concept sets; an interval needs 6 or more")
     }
 
 
@@ -58,14 +58,14 @@ def test_the_ordered_rate_has_the_interval_of_a_ratio():
 
 def test_nothing_covered_has_no_ordered_rate():
     nothing = {name: statistics_of(*[0] * 8)["pbleu"] for name in ("coverage_unordered", "coverage_ordered")}
-    assert intervals(nothing)["ordered_rate"] == Interval(None, None, None, 8, "there is nothing to divide by")
+    assert intervals(nothing)["ordered_rate"] == Interval(None, None, None, 8, "the divisor is 0")
 
 
 def test_a_rate_that_most_draws_lack_has_no_interval():
     rare = {name: statistics_of(24, *[0] * 7)["pbleu"] for name in ("coverage_unordered", "coverage_ordered")}
     found = intervals(rare)["ordered_rate"]
     assert (found.value, found.bounds) == (100.0, None)
-    assert found.reason == "over many of the draws of concept sets it has no value"
+    assert found.reason == "many draws of concept sets have no value"
 
 
 @settings(deadline=None)

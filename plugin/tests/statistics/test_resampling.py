@@ -156,8 +156,8 @@ def test_there_are_no_bounds_for_few_sets_and_the_reason_says_how_many_it_takes(
     values = np.arange(100.0)
     assert bounds(values, MIN_SETS, 0.95) is not None
     assert bounds(values, MIN_SETS - 1, 0.95) is None
-    assert unbounded_reason(1) == "1 concept set; an interval takes 6 or more"
-    assert unbounded_reason(5) == "5 concept sets; an interval takes 6 or more"
+    assert unbounded_reason(1) == "1 concept set; an interval needs 6 or more"
+    assert unbounded_reason(5) == "5 concept sets; an interval needs 6 or more"
 
 
 def test_there_are_no_bounds_where_many_draws_have_no_value():
@@ -166,7 +166,7 @@ def test_there_are_no_bounds_where_many_draws_have_no_value():
     assert bounds(values, 12, 0.95).low >= 5
     values[5] = np.nan
     assert bounds(values, 12, 0.95) is None
-    assert unbounded_reason(12) == "over many of the draws of concept sets it has no value"
+    assert unbounded_reason(12) == "many draws of concept sets have no value"
 
 
 def test_the_standard_error_is_that_of_a_mean_where_all_sets_count_alike():

@@ -91,7 +91,7 @@ def download(name: str, revision: str, *, allow_pickle: bool, notice: Callable[[
 
 def _hub_library(name: str, revision: str | None) -> AbstractContextManager[Any]:
     """The hub's library, for a model; its exceptions become a ModelError."""
-    return client.asking(client.Wanted(f"model {name!r}", revision, ModelError, _OTHER_REVISION, _INSTEAD))
+    return client.hub_library(client.HubRequest(f"model {name!r}", revision, ModelError, _OTHER_REVISION, _INSTEAD))
 
 
 def _snapshot(name: str, revision: str | None) -> Path | None:

@@ -1,4 +1,4 @@
-"""Replies, analysed texts and scores that need not be made again."""
+"""The cache of replies, analysed texts and scores."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from pytest_ocg.run.cache.keys import canonical_json, provenance_id, text_digest
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What is remembered of one model, under the name it was run by.
+    """The cache entries of one model, by the name under which it was run.
 
-    `provenances` counts the different ways its replies were made. `payload_bytes` leaves out the database's own
-    overhead. `first_stored` and `last_stored` are UTC, ISO 8601.
+    `provenances` is the number of different provenances of its replies. `payload_bytes` does not include the overhead
+    of the database. `first_stored` and `last_stored` are UTC, ISO 8601.
     """
 
     model: str
@@ -46,7 +46,7 @@ class ModelUsage:
 
 
 def usage(connection: sqlite3.Connection, model: str | None = None, before: datetime | None = None) -> list[ModelUsage]:
-    """What is remembered, a model a row, sorted by name; of `model` only, stored before `before` only."""
+    """The usage of each model, sorted by name; only of `model`, only of replies stored before `before`."""
     condition, values = _condition(model, before)
     rows = connection.execute(
         "SELECT model, COUNT(*), COUNT(DISTINCT making), SUM(LENGTH(key) + LENGTH(payload)), MIN(stored_seconds), "
@@ -60,10 +60,10 @@ def usage(connection: sqlite3.Connection, model: str | None = None, before: date
     ]
 
 
-def forget(connection: sqlite3.Connection, model: str | None, before: datetime | None) -> int:
-    """How many replies were deleted; provenances and analyses that no reply is left for go with them.
+def delete_replies(connection: sqlite3.Connection, model: str | None, before: datetime | None) -> int:
+    """Delete replies and return their number; provenances and analyses without a reply are deleted with them.
 
-    Scores do not say what they are of, so they go when no reply at all is left. To be called in a transaction.
+    Scores do not refer to replies, so they are deleted when the last reply is deleted. Call this in a transaction.
     """
     condition, values = _condition(model, before)
     deleted = connection.execute(
@@ -76,11 +76,11 @@ def forget(connection: sqlite3.Connection, model: str | None, before: datetime |
         for table in ("analyses", "scores", "signatures"):
             connection.execute(f"DELETE FROM {table}")
     else:
-        _forget_orphaned_analyses(connection)
+        _delete_unused_analyses(connection)
     return deleted
 
 
-def _forget_orphaned_analyses(connection: sqlite3.Connection) -> None:
+def _delete_unused_analyses(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TEMP TABLE kept (digest BLOB PRIMARY KEY) WITHOUT ROWID")
     payloads = connection.execute("SELECT payload FROM replies")
     connection.executemany(
@@ -110,15 +110,15 @@ FILE_NAME = "replies.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A remembered reply and the id of the provenance it was made under."""
+class StoredReply:
+    """A cached reply and the id of its provenance."""
 
     generation: Generation
     made_by: str
 
 
 def default_cache_directory() -> Path:
-    """The folder of this user's cache where no other is given."""
+    """The default folder of the cache of this user."""
     return platformdirs.user_cache_path("pytest-ocg", appauthor=False)
 
 
@@ -127,10 +127,10 @@ def _warn(message: str) -> None:
 
 
 class Cache:
-    """What earlier runs made, shared by all processes of this machine; one connection a process.
+    """The results of earlier runs, shared by all processes of this machine; each process has one connection.
 
-    Every method raises CacheError where the file cannot be used: disk full, locked for a minute, out of reach. A
-    damaged file is set aside, never deleted, and said through `notice`; work goes on with a new one.
+    Every method raises CacheError if the file cannot be used: disk full, locked for a minute, not accessible. A damaged
+    file is renamed, never deleted, and reported through `notice`; a new file is then used.
     """
 
     def __init__(self, file: CacheFile) -> None:
@@ -138,7 +138,7 @@ class Cache:
 
     @classmethod
     def open(cls, directory: Path, notice: Callable[[str], None] = _warn) -> Cache:
-        """The cache in `directory`, both made where they are missing."""
+        """The cache in `directory`; both are created if they do not exist."""
         return cls(CacheFile(directory / FILE_NAME, notice))
 
     def __enter__(self) -> Cache:
@@ -151,21 +151,21 @@ class Cache:
 
     @property
     def path(self) -> Path:
-        """Where the database lies."""
+        """The path of the database."""
         return self.file.path
 
-    def replies(self, keys: Sequence[str]) -> dict[str, Stored]:
-        """The remembered reply of each key that has one."""
+    def replies(self, keys: Sequence[str]) -> dict[str, StoredReply]:
+        """The cached reply of each key that has one."""
         query = "SELECT key, made_by, payload FROM replies CROSS JOIN makings ON makings.id = making WHERE key IN"
 
-        def read(connection: sqlite3.Connection) -> dict[str, Stored]:
-            rows = matching_rows(connection, query, (), sorted(keys))  # the order they lie in: half the time
-            return {key: Stored(generation_from(payload), made_by) for key, made_by, payload in rows}
+        def read(connection: sqlite3.Connection) -> dict[str, StoredReply]:
+            rows = matching_rows(connection, query, (), sorted(keys))  # the order in the table: takes half the time
+            return {key: StoredReply(generation_from(payload), made_by) for key, made_by, payload in rows}
 
         return self.file.read(read)
 
     def has_replies(self, keys: Sequence[str]) -> bool:
-        """Whether every key has a remembered reply."""
+        """Whether every key has a cached reply."""
         different = sorted(set(keys))
         query = "SELECT 1 FROM replies WHERE key IN"
         return self.file.read(
@@ -180,9 +180,9 @@ class Cache:
         provenance: Mapping[str, Any],
         replace: bool = False,
     ) -> str:
-        """The id of `provenance`, once all replies of the batch are stored; on an error none of them is.
+        """Store all replies of the batch, or none on an error, and return the id of `provenance`.
 
-        Generations without a reply are left out. A key that has a reply keeps it unless `replace`.
+        Generations without a reply are not stored. A key that has a reply keeps it unless `replace`.
         """
         written = canonical_json(dict(provenance))
         made_by, now = provenance_id(written), int(time.time())
@@ -205,13 +205,13 @@ class Cache:
         return made_by
 
     def provenance(self, made_by: str) -> dict[str, Any]:
-        """How the replies with this id were made: what was given to `add_replies`, back from JSON."""
+        """The provenance with this id, as it was passed to `add_replies`, read from JSON."""
         query = "SELECT provenance FROM makings WHERE made_by = ? LIMIT 1"
         row = self.file.read(lambda connection: connection.execute(query, (made_by,)).fetchone())
         if row is None:
             raise CacheError(
-                f"{self.path}: no reply was made by {made_by!r}; it was pruned or is of another cache: "
-                "run again, or pass the --ocg-cache it was made in"
+                f"{self.path}: there is no reply with the provenance {made_by!r}; it was pruned or is in another "
+                "cache: run again, or pass --ocg-cache with that folder"
             )
         found: dict[str, Any] = json.loads(row[0])
         return found
@@ -231,7 +231,7 @@ class Cache:
         return self.file.read(read)
 
     def add_analyses(self, signature: str, analyses: Mapping[str, str]) -> None:
-        """Remember the packed analysis of each text, all or none."""
+        """Store the packed analysis of each text, all or none."""
         self._add_signed(
             "INSERT OR IGNORE INTO analyses (signature, digest, packed) VALUES (?, ?, ?)",
             signature,
@@ -253,10 +253,12 @@ class Cache:
         return self.file.read(read)
 
     def add_scores(self, scorer: str, scores: Mapping[str, float]) -> None:
-        """Remember the score of each key, all or none; raises CacheError for one that is not a number."""
+        """Store the score of each key, all or none; raises CacheError for a score that is not a number."""
         for key, score in scores.items():
             if math.isnan(score):
-                raise CacheError(f"{self.path}: {scorer!r} scored {key!r} as {score!r}; leave out what has no score")
+                raise CacheError(
+                    f"{self.path}: the score of {key!r} by {scorer!r} is {score!r}; omit texts without a score"
+                )
         self._add_signed(
             "INSERT OR IGNORE INTO scores (signature, digest, score) VALUES (?, ?, ?)",
             scorer,
@@ -264,20 +266,20 @@ class Cache:
         )
 
     def usage(self, model: str | None = None, before: datetime | None = None) -> list[ModelUsage]:
-        """What is remembered, a model a row, sorted by name; with arguments, what `prune` would delete."""
+        """The usage of each model, sorted by name; with arguments, the part that `prune` would delete."""
         return self.file.read(lambda connection: usage(connection, model, before))
 
     def prune(self, model: str | None, before: datetime | None) -> int:
-        """How many replies were deleted: those of `model` (None: of any), stored before `before` (None: ever; UTC).
+        """Delete the replies of `model` (None: all) stored before `before` (None: all; UTC), and return their number.
 
-        Provenances and analyses that no reply is left for go with them, and the space is given back to the disk.
+        Provenances and analyses without a reply are deleted with them, and the disk space is freed.
         """
-        deleted = self.file.write(lambda connection: forget(connection, model, before))
+        deleted = self.file.write(lambda connection: delete_replies(connection, model, before))
         self.file.shrink()
         return deleted
 
     def close(self) -> None:
-        """Give the file back; closing twice does nothing."""
+        """Close the file; a second call does nothing."""
         self.file.close()
 
     def _add_signed(self, insert: str, name: str, rows: Sequence[tuple[bytes, bytes | float]]) -> None:

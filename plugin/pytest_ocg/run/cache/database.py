@@ -1,4 +1,4 @@
-"""The cache's open file: whole transactions, what is written in a row, and a new file where it proves damaged."""
+"""The open database of the cache: transactions, the format of rows, and a new file if this one is damaged."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from typing import Any, TypeVar
 
 from pytest_ocg.backends.base import Generation
 from pytest_ocg.errors import CacheError
-from pytest_ocg.run.cache.opening import at_the_door, inode, open_database
-from pytest_ocg.run.cache.schema import Damaged, explained, is_damage, size_bytes
+from pytest_ocg.run.cache.opening import inode, open_database, opening_lock
+from pytest_ocg.run.cache.schema import Damaged, cache_error, is_damage, size_bytes
 
 _DEFAULTS = {"detail": "", "finish_reason": "stop", "prompt_tokens": None, "completion_tokens": None}
 _JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
 
 
 def payload_of(generation: Generation) -> str:
-    """A reply as ASCII JSON, so that NUL and lone surrogates survive; what has its usual value is left out."""
+    """A reply as ASCII JSON, which can hold NUL and lone surrogates; fields with their default value are left out."""
     fields = {"text": generation.text} | {name: getattr(generation, name) for name in _DEFAULTS}
     return _JSON.encode({name: value for name, value in fields.items() if value != _DEFAULTS.get(name, ...)})
 
 
 def generation_from(payload: str) -> Generation:
-    """The reply `payload_of` wrote; raises Damaged where it wrote no such thing."""
+    """The reply in a payload from `payload_of`; raises Damaged for any other text."""
     try:
         return Generation(**json.loads(payload))
     except (TypeError, ValueError) as error:
-        raise Damaged(f"a stored reply reads {payload[:80]!r}") from error
+        raise Damaged(f"a stored reply cannot be read: {payload[:80]!r}") from error
 
 
 def compressed(packed: str) -> bytes:
-    """An analysis in about a third of its space."""
+    """The compressed analysis, about a third of its size."""
     return zlib.compress(packed.encode("utf-8", "surrogatepass"))
 
 
 def decompressed(stored: bytes) -> str:
-    """The analysis `compressed` wrote; raises Damaged where it wrote no such thing."""
+    """The analysis in bytes from `compressed`; raises Damaged for any other bytes."""
     try:
         return zlib.decompress(stored).decode("utf-8", "surrogatepass")
     except (zlib.error, TypeError, ValueError) as error:
-        raise Damaged("a stored analysis cannot be unpacked") from error
+        raise Damaged("a stored analysis cannot be decompressed") from error
 
 
 Result = TypeVar("Result")
@@ -52,7 +52,7 @@ _KEYS_A_QUERY = 500
 
 
 class CacheFile:
-    """One connection to the cache's database; raises CacheError where the file cannot be used."""
+    """One connection to the database of the cache; raises CacheError if the file cannot be used."""
 
     def __init__(self, path: Path, notice: Callable[[str], None]) -> None:
         self.path = path
@@ -60,10 +60,10 @@ class CacheFile:
         self._open = open_database(path, notice)
 
     def read(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """What `work` returns; it may raise Damaged for content that makes no sense.
+        """The result of `work`, which may raise Damaged for invalid content.
 
-        A file that proves damaged is set aside and `work` is done again on the new one. A file that was deleted or set
-        aside by another process is left for the one now in its place, or what is written would be lost with it.
+        A damaged file is renamed, and `work` is called again with the new file. If another process deleted or renamed
+        the file, the file that is now at the path is opened, because anything written to the old one would be lost.
         """
         for _ in range(_ATTEMPTS):
             if inode(self.path) != self._open.inode:
@@ -76,13 +76,15 @@ class CacheFile:
                 if is_damage(error):
                     self._reopen(self._open.inode)
                 elif isinstance(error, sqlite3.OperationalError):
-                    raise explained(self.path, error) from error
+                    raise cache_error(self.path, error) from error
                 else:
                     raise
-        raise CacheError(f"{self.path}: the cache keeps proving damaged; check the disk or pass --ocg-cache DIR")
+        raise CacheError(
+            f"{self.path}: the cache was damaged {_ATTEMPTS} times in a row; check the disk or pass --ocg-cache DIR"
+        )
 
     def write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """What `work` returns, all of its changes kept or, where it raises, none."""
+        """The result of `work`, with all of its changes stored, or none if it raises."""
 
         def transaction(connection: sqlite3.Connection) -> Result:
             connection.execute("BEGIN IMMEDIATE")
@@ -92,31 +94,31 @@ class CacheFile:
         return self.read(transaction)
 
     def shrink(self) -> None:
-        """Give the space of what was deleted back to the disk."""
+        """Free the disk space of deleted rows."""
         self.read(lambda connection: connection.execute("VACUUM"))
         self.read(lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
     def size_bytes(self) -> int:
-        """What the database takes on disk, its write-ahead log included."""
+        """The size of the database on disk, with its write-ahead log."""
         return sum(size_bytes(self.path.with_name(self.path.name + suffix)) for suffix in ("", "-wal"))
 
     def close(self) -> None:
-        """Give the file back; closing twice does nothing."""
+        """Close the file; a second call does nothing."""
         try:
-            with at_the_door(self.path):
+            with opening_lock(self.path):
                 self._open.connection.close()
         except (sqlite3.OperationalError, CacheError):
             self._open.connection.close()
 
-    def _reopen(self, distrusted: int | None) -> None:
+    def _reopen(self, damaged_inode: int | None) -> None:
         self.close()
-        self._open = open_database(self.path, self._notice, distrusted)
+        self._open = open_database(self.path, self._notice, damaged_inode)
 
 
 def matching_rows(
     connection: sqlite3.Connection, query: str, fixed: Sequence[Any], keys: Sequence[Any]
 ) -> Iterator[Any]:
-    """The rows of `query` for any number of keys; it takes `fixed` first and ends in `IN`, the list being added."""
+    """The rows of `query` for any number of keys; its parameters start with `fixed`, and it ends in `IN`."""
     for start in range(0, len(keys), _KEYS_A_QUERY):
         part = keys[start : start + _KEYS_A_QUERY]
         yield from connection.execute(f"{query} ({','.join('?' * len(part))})", (*fixed, *part)).fetchall()

@@ -1,4 +1,4 @@
-"""What a reply is remembered under, and what an analysed text is."""
+"""The cache keys of replies and of analysed texts."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def canonical_json(value: object) -> str:
-    """One text for equal values: mapping keys sorted, no white space, everything beyond ASCII escaped.
+    """The same text for equal values: mapping keys sorted, no white space, non-ASCII characters escaped.
 
-    Raises TypeError for what is not JSON and ValueError for NaN and infinities.
+    Raises TypeError for a value that JSON does not have, and ValueError for NaN and infinities.
     """
     return _CANONICAL.encode(value)
 
 
 def generation_keys(identity: Mapping[str, Any], prompts: Sequence[Prompt]) -> list[str]:
-    """For each prompt the sha256, in hex, of canonical JSON of everything that can change its text, and nothing else.
+    """For each prompt the sha256, in hex, of canonical JSON of everything that can change its reply, and nothing else.
 
-    - `identity` is the backend's own account of itself. It holds the backend (two engines round differently), the
-      model's source and its revision or content hash (a name can be given to other weights), dtype and quantization
-      (other weights again) and the decoding (cap on new tokens, temperature, seed, reasoning tags). Only the backend
-      knows which of its settings matter, so it is taken whole; the order of its keys does not count.
-    - The messages, role and content of each turn: system text, template, condition, worked examples and concepts in
-      their order all reach the model through these and in no other way.
+    - `identity` comes from the backend. It has the backend (two engines round differently), the source of the model
+      and its revision or content hash (a name can refer to other weights later), dtype and quantization (both change
+      the weights) and the decoding (cap on new tokens, temperature, seed, reasoning tags). Only the backend knows
+      which of its settings matter, so the whole identity is used; the order of its keys does not matter.
+    - The messages are the role and content of each turn. System text, template, condition, worked examples and
+      concepts in their order reach the model only through them.
 
-    Left out is what the messages already say (template number, condition, shots, concepts: two templates that read the
-    same get the same reply) and what only says how the run was organised (the model's short name, batch size, device,
-    versions, date), which is kept beside the reply as its provenance.
+    The key leaves out what the messages already contain (template number, condition, shots, concepts: two templates
+    with the same text get the same reply) and how the run was organised (short name of the model, batch size, device,
+    versions, date), which is stored with the reply as its provenance.
     """
     head = '{"identity":' + canonical_json(dict(identity)) + ',"messages":'
     return [
@@ -42,12 +42,12 @@ def generation_keys(identity: Mapping[str, Any], prompts: Sequence[Prompt]) -> l
 
 
 def provenance_id(provenance_json: str) -> str:
-    """The short name of a provenance: the first 12 hex digits of the sha256 of its canonical JSON."""
+    """The id of a provenance: the first 12 hex digits of the sha256 of its canonical JSON."""
     return _sha256(provenance_json)[:12]
 
 
 def text_digest(text: str) -> bytes:
-    """The first 16 bytes of the sha256 of `text`, lone surrogates included: enough to tell 10^15 texts apart."""
+    """The first 16 bytes of the sha256 of `text`, which may have lone surrogates; enough for 10^15 different texts."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 

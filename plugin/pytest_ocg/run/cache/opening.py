@@ -1,4 +1,4 @@
-"""Opening the cache among other processes that do the same, and setting a damaged file aside."""
+"""Opens the cache while other processes open it too, and renames a damaged file."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pytest_ocg.errors import CacheError
 from pytest_ocg.run.cache.schema import (
     BUSY_SECONDS,
     Damaged,
-    created,
-    explained,
+    cache_error,
+    create_database,
     is_damage,
-    patiently,
-    sound_connection,
+    open_valid,
+    retry_while_locked,
 )
 
-# 9p is not among these: it is the root of many containers, where all sharers are in one kernel. Where it cannot map
-# shared memory SQLite says so itself.
+# 9p is left out: it is the root of many containers, where all processes run in one kernel. If it cannot map shared
+# memory, SQLite reports it.
 _NETWORK = frozenset(
     {
         "afs",
@@ -63,7 +63,7 @@ _NETWORK = frozenset(
 
 
 def network_file_system(path: Path) -> str | None:
-    """The kind of network file system that holds `path` (`nfs4`, `lustre`), or None where it is local or unknown."""
+    """The kind of network file system that holds `path` (`nfs4`, `lustre`), or None if it is local or unknown."""
     import psutil
 
     resolved = path.resolve()
@@ -73,94 +73,96 @@ def network_file_system(path: Path) -> str | None:
         partitions = psutil.disk_partitions(all=True)
     except OSError:
         return None
-    kinds: dict[str, str] = {one.mountpoint: one.fstype for one in partitions}  # of two at one place the later is seen
+    kinds: dict[str, str] = {one.mountpoint: one.fstype for one in partitions}  # a later mount hides an earlier one
     kind = next((kinds[str(folder)] for folder in (resolved, *resolved.parents) if str(folder) in kinds), None)
     return kind if kind in _NETWORK else None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """A connection, and the inode of the file it is to: another file may come to lie at the path."""
+    """A connection and the inode of its file: later another file may be at the same path."""
 
     connection: sqlite3.Connection
     inode: int | None
 
 
-def open_database(path: Path, notice: Callable[[str], None], distrusted: int | None = None) -> OpenFile:
-    """The cache at `path`, which is made where there is none and set aside where it is damaged.
+def open_database(path: Path, notice: Callable[[str], None], damaged_inode: int | None = None) -> OpenFile:
+    """The cache at `path`; a missing file is created, and a damaged one is renamed and replaced.
 
-    `distrusted` is the inode of a file that proved damaged in use. Raises CacheError.
+    `damaged_inode` is the inode of a file whose damage was found during use. Raises CacheError.
     """
     kind = network_file_system(path.parent)
     if kind is not None:
         raise CacheError(
-            f"{path}: the reply cache cannot lie on a network file system ({kind!r}), where processes cannot share it "
+            f"{path}: the reply cache cannot be on a network file system ({kind!r}), where processes cannot share it "
             "safely; pass --ocg-cache DIR with a folder on a local disk"
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return _as_it_is(path, distrusted) or _made_good(path, notice, distrusted)
+        return _open_existing(path, damaged_inode) or _create_or_replace(path, notice, damaged_inode)
     except OSError as error:
-        raise CacheError(f"{path}: the reply cache cannot be made there ({error}); pass --ocg-cache DIR") from error
+        raise CacheError(f"{path}: the reply cache cannot be created there ({error}); pass --ocg-cache DIR") from error
     except sqlite3.OperationalError as error:
-        raise explained(path, error) from error
+        raise cache_error(path, error) from error
 
 
 @contextmanager
-def at_the_door(path: Path, alone: bool = False) -> Iterator[None]:
-    """Files are opened and closed by many at once, but made and set aside by one process and with all others away.
+def opening_lock(path: Path, exclusive: bool = False) -> Iterator[None]:
+    """The lock around opening and closing (shared) and around creating and renaming the file (exclusive).
 
-    SQLite finds a database's log by its path, and deletes it by its path on closing, so one that is moved in between
-    would take another's log for its own. A killed holder's lock is freed by the system.
+    SQLite finds the log of a database by its path, and deletes it by its path on closing. If the file were renamed in
+    between, it would use or delete the log of another file. The system frees the lock of a killed process.
     """
-    door = path.with_suffix(".lock")
-    with closing(sqlite3.connect(door, timeout=BUSY_SECONDS, isolation_level=None)) as lock:
+    lock_path = path.with_suffix(".lock")
+    with closing(sqlite3.connect(lock_path, timeout=BUSY_SECONDS, isolation_level=None)) as lock:
         try:
-            lock.execute("BEGIN EXCLUSIVE" if alone else "BEGIN")
+            lock.execute("BEGIN EXCLUSIVE" if exclusive else "BEGIN")
             lock.execute("SELECT 1 FROM sqlite_master").fetchall()
         except sqlite3.DatabaseError as error:
             if is_damage(error):
-                raise CacheError(f"{door}: something was written over the cache's lock; delete the file") from error
+                raise CacheError(f"{lock_path}: the lock file of the cache is damaged; delete it") from error
             raise
         yield
 
 
-def _as_it_is(path: Path, distrusted: int | None) -> OpenFile | None:
-    with at_the_door(path):
+def _open_existing(path: Path, damaged_inode: int | None) -> OpenFile | None:
+    with opening_lock(path):
         try:
-            connection = None if _is(path, distrusted) else patiently(lambda: sound_connection(path))
+            connection = None if _has_inode(path, damaged_inode) else retry_while_locked(lambda: open_valid(path))
         except Damaged:
             return None
         return OpenFile(connection, inode(path)) if connection else None
 
 
-def _made_good(path: Path, notice: Callable[[str], None], distrusted: int | None) -> OpenFile:
-    with at_the_door(path, alone=True):
+def _create_or_replace(path: Path, notice: Callable[[str], None], damaged_inode: int | None) -> OpenFile:
+    with opening_lock(path, exclusive=True):
         try:
-            if _is(path, distrusted):
-                raise Damaged("it proved unreadable in use")
-            return OpenFile(patiently(lambda: sound_connection(path) or created(path)), inode(path))
+            if _has_inode(path, damaged_inode):
+                raise Damaged("it could not be read during the run")
+            return OpenFile(retry_while_locked(lambda: open_valid(path) or create_database(path)), inode(path))
         except Damaged as damage:
             reason = str(damage)
-        aside = _set_aside(path)
-        made = OpenFile(patiently(lambda: created(path)), inode(path))
-    notice(f"{path}: this is no sound reply cache ({reason}); it was set aside as {aside.name!r} and a new one started")
-    return made
+        renamed = _rename_damaged(path)
+        new = OpenFile(retry_while_locked(lambda: create_database(path)), inode(path))
+    notice(
+        f"{path}: the reply cache cannot be used ({reason}); it was renamed to {renamed.name!r}, a new one was created"
+    )
+    return new
 
 
-def _is(path: Path, distrusted: int | None) -> bool:
-    return distrusted is not None and inode(path) == distrusted
+def _has_inode(path: Path, damaged_inode: int | None) -> bool:
+    return damaged_inode is not None and inode(path) == damaged_inode
 
 
 def inode(path: Path) -> int | None:
-    """The number that tells this file from another later at the same path, None where there is none."""
+    """The inode number, which differs from that of a later file at the same path; None if there is no file."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
         return None
 
 
-def _set_aside(path: Path) -> Path:
+def _rename_damaged(path: Path) -> Path:
     stamp = f"{path.name}.damaged-{datetime.now():%Y%m%d-%H%M%S}"
     target, count = path.with_name(stamp), 1
     while target.exists():

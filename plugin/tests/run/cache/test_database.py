@@ -1,4 +1,4 @@
-"""The open cache: damage found in use, a file that went away, a full disk."""
+"""The open cache: damage found during use, a deleted file, a full disk."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def path(tmp_path):
     ],
     ids=["read", "write", "prune", "usage"],
 )
-def test_damage_met_in_use_sets_the_file_aside_and_the_run_goes_on(monkeypatch, path, use):
+def test_damage_found_during_use_renames_the_file_and_the_run_continues(monkeypatch, path, use):
     torn(path)
     content = path.read_bytes()
     monkeypatch.setattr(cache_schema, "CHECKED_BYTES", 0)
@@ -58,7 +58,7 @@ def test_damage_met_in_use_sets_the_file_aside_and_the_run_goes_on(monkeypatch, 
     with Cache.open(path.parent, notices.append) as cache:
         assert notices == []
         use(cache)
-        assert ["(it proved unreadable in use)" in notice for notice in notices] == [True]
+        assert ["(it could not be read during the run)" in notice for notice in notices] == [True]
         fill(cache)
         assert len(cache.replies(KEYS)) == ROWS
     [aside] = path.parent.glob("*.damaged-*[0-9]")
@@ -76,7 +76,7 @@ def test_damage_met_in_use_sets_the_file_aside_and_the_run_goes_on(monkeypatch, 
         ("UPDATE analyses SET packed = 'text'", lambda cache: cache.analyses("s", ["t"])),
     ],
 )
-def test_content_that_makes_no_sense_counts_as_damage(path, damage, use):
+def test_invalid_content_counts_as_damage(path, damage, use):
     notices = []
     with Cache.open(path.parent, notices.append) as cache:
         cache.add_analyses("s", {"t": "packed"})
@@ -85,7 +85,7 @@ def test_content_that_makes_no_sense_counts_as_damage(path, damage, use):
         assert len(notices) == 1
 
 
-def test_a_cache_that_another_process_has_set_aside_is_left_for_the_new_one(monkeypatch, path):
+def test_a_cache_that_another_process_has_renamed_is_replaced_by_the_new_one(monkeypatch, path):
     monkeypatch.setattr(cache_schema, "CHECKED_BYTES", 0)
     notices = []
     with Cache.open(path.parent, notices.append) as one, Cache.open(path.parent, notices.append) as other:
@@ -115,7 +115,7 @@ def test_a_full_disk_stops_with_a_message_and_leaves_what_was_there(path):
         with pytest.raises(CacheError) as caught:
             fill(cache, "too many")
         assert str(caught.value) == (
-            f"{path}: the disk is full; this batch was not stored, all earlier ones can still be read; "
+            f"{path}: the disk is full; this batch was not stored, but all earlier ones can be read; "
             "free some space or pass --ocg-cache DIR with another folder"
         )
         assert len(cache.replies(KEYS)) == ROWS

@@ -85,7 +85,7 @@ def test_a_path_without_a_mount_has_no_kind(mounted, tmp_path):
         ("fuse.bindfs", False),
     ],
 )
-def test_network_file_systems_are_told_from_local_ones(mounted, tmp_path, kind, is_network):
+def test_network_file_systems_are_distinguished_from_local_ones(mounted, tmp_path, kind, is_network):
     mounted((tmp_path.resolve().anchor, kind))
     assert network_file_system(tmp_path / "not" / "there") == (kind if is_network else None)
 

@@ -1,4 +1,4 @@
-"""Opening the cache's file: fresh, sound, damaged, out of reach."""
+"""Opening the file of the cache: new, valid, damaged, not accessible."""
 
 from __future__ import annotations
 
@@ -91,20 +91,20 @@ def without_tables(path):
 DAMAGES = [
     (garbage, "file is not a database"),
     (zeros, "file is not a database"),
-    (one_byte, "it holds no tables, as a copy without its -wal may"),
+    (one_byte, "it has no tables; it may be a copy without its -wal file"),
     (cut_in_half, "database disk image is malformed"),
     (cut_in_the_header, "database disk image is malformed"),
     (torn_in_the_middle, "*** in database main ***"),
     (torn_first_page, "database disk image is malformed"),
-    (of_another_program, "it is a database of another program, application id 0"),
-    (of_a_newer_release, "its schema version is 2, this release reads 1"),
-    (without_a_table, "it lacks the table 'analyses'"),
-    (without_tables, "it holds no tables, as a copy without its -wal may"),
+    (of_another_program, "it is a database of another program, with application id 0"),
+    (of_a_newer_release, "its schema version is 2, but this release reads 1"),
+    (without_a_table, "the table 'analyses' is missing"),
+    (without_tables, "it has no tables; it may be a copy without its -wal file"),
 ]
 
 
 @pytest.mark.parametrize(("damage", "reason"), DAMAGES, ids=[damage.__name__ for damage, _ in DAMAGES])
-def test_a_damaged_file_is_set_aside_with_a_message_and_the_run_goes_on(path, damage, reason):
+def test_a_damaged_file_is_renamed_with_a_message_and_the_run_continues(path, damage, reason):
     damage(path)
     content, notices = path.read_bytes(), []
     with Cache.open(path.parent, notices.append) as cache:
@@ -114,13 +114,13 @@ def test_a_damaged_file_is_set_aside_with_a_message_and_the_run_goes_on(path, da
     assert re.fullmatch(r"replies\.sqlite\.damaged-\d{8}-\d{6}", aside.name)
     assert aside.read_bytes() == content
     [notice] = notices
-    assert notice.startswith(f"{path}: this is no sound reply cache ({reason}")
-    assert notice.endswith(f"); it was set aside as {aside.name!r} and a new one started")
+    assert notice.startswith(f"{path}: the reply cache cannot be used ({reason}")
+    assert notice.endswith(f"); it was renamed to {aside.name!r}, a new one was created")
     with Cache.open(path.parent, pytest.fail) as cache:
         assert cache.replies(["key new"])
 
 
-def test_a_log_without_its_database_is_set_aside_too(path):
+def test_a_log_without_its_database_is_renamed_too(path):
     path.write_bytes(b"")
     log = path.with_name("replies.sqlite-wal")
     log.write_bytes(b"what was not yet in the database")
@@ -129,7 +129,7 @@ def test_a_log_without_its_database_is_set_aside_too(path):
         fill(cache, 1)
     [aside] = path.parent.glob("*.damaged-*-wal")
     assert aside.read_bytes() == b"what was not yet in the database"
-    assert "(it is empty or missing and its -wal is there)" in notices[0]
+    assert "(it is empty or missing, but its -wal file exists)" in notices[0]
 
 
 def test_a_copy_without_its_log_is_an_older_cache(tmp_path):
@@ -144,7 +144,7 @@ def test_a_copy_without_its_log_is_an_older_cache(tmp_path):
         assert copy.replies(["key 1"])
 
 
-def test_files_set_aside_in_the_same_second_do_not_replace_each_other(path):
+def test_files_renamed_in_the_same_second_do_not_replace_each_other(path):
     for count in range(1, 4):
         path.write_text(f"damaged {count}" * 100)
         with Cache.open(path.parent, lambda notice: None):
@@ -153,11 +153,11 @@ def test_files_set_aside_in_the_same_second_do_not_replace_each_other(path):
 
 def test_without_a_listener_a_damaged_file_is_a_warning(path):
     garbage(path)
-    with pytest.warns(UserWarning, match="it was set aside as"):
+    with pytest.warns(UserWarning, match="it was renamed to"):
         Cache.open(path.parent).close()
 
 
-def test_a_sound_cache_opens_without_a_word(path):
+def test_a_valid_cache_opens_without_a_message(path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with Cache.open(path.parent) as cache:
@@ -179,7 +179,7 @@ def test_a_cache_on_a_network_file_system_is_refused_with_the_way_out(monkeypatc
     with pytest.raises(CacheError) as caught:
         Cache.open(tmp_path / "cache", pytest.fail)
     assert str(caught.value) == (
-        f"{tmp_path / 'cache' / FILE_NAME}: the reply cache cannot lie on a network file system ({kind!r}), where "
+        f"{tmp_path / 'cache' / FILE_NAME}: the reply cache cannot be on a network file system ({kind!r}), where "
         "processes cannot share it safely; pass --ocg-cache DIR with a folder on a local disk"
     )
     assert not (tmp_path / "cache").exists()
@@ -187,7 +187,9 @@ def test_a_cache_on_a_network_file_system_is_refused_with_the_way_out(monkeypatc
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CacheError, match=r"file/cache/replies\.sqlite: the reply cache cannot be made there \(.*Not a"):
+    with pytest.raises(
+        CacheError, match=r"file/cache/replies\.sqlite: the reply cache cannot be created there \(.*Not a"
+    ):
         Cache.open(tmp_path / "file" / "cache", pytest.fail)
 
 
@@ -201,22 +203,22 @@ def test_a_folder_in_place_of_the_file_is_named(tmp_path):
     )
 
 
-def test_a_file_locked_for_too_long_is_named_and_not_set_aside(monkeypatch, path):
+def test_a_file_locked_for_too_long_is_named_and_not_renamed(monkeypatch, path):
     monkeypatch.setattr(cache_schema, "BUSY_SECONDS", 0.2)
     with closing(sqlite3.connect(path, isolation_level=None)) as holder:
         holder.execute("PRAGMA journal_mode = DELETE")
         holder.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(CacheError, match=r"another process has kept the cache locked for 0 s \(.*; wait for it"):
+        with pytest.raises(CacheError, match=r"another process has locked the cache for 0 s \(.*; wait for it"):
             Cache.open(path.parent, pytest.fail)
     with Cache.open(path.parent, pytest.fail) as cache:
         assert cache.replies(["key 1"])
 
 
-def test_a_lock_that_was_written_over_is_named(path):
+def test_a_damaged_lock_file_is_named(path):
     lock = path.with_name("replies.lock")
     lock.write_text("nonsense " * 100)
     with pytest.raises(CacheError) as caught:
         Cache.open(path.parent, pytest.fail)
-    assert str(caught.value) == f"{lock}: something was written over the cache's lock; delete the file"
+    assert str(caught.value) == f"{lock}: the lock file of the cache is damaged; delete it"
     lock.unlink()
     Cache.open(path.parent, pytest.fail).close()

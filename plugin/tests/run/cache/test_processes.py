@@ -76,7 +76,7 @@ def test_a_quota_used_up_stops_with_a_message_and_leaves_what_was_there(path):
     said, readable = finish(start(script, path.parent)).splitlines()
     number, _, message = said.partition(" ")
     assert 0 < int(number) == int(readable) < 100
-    assert message.startswith(f"{path}: the disk fails or a quota is used up (disk I/O error); this batch was not")
+    assert message.startswith(f"{path}: the disk failed or its quota is used up (disk I/O error); this batch was not")
     with Cache.open(path.parent, pytest.fail) as cache:
         assert len(cache.replies([f"new {row}" for row in range(100)])) == int(readable)
         assert len(cache.replies(KEYS)) == ROWS
@@ -134,9 +134,9 @@ def test_sixteen_processes_open_a_fresh_cache_together_and_lose_nothing(tmp_path
 
 @pytest.mark.parametrize("attempt", range(3))
 @pytest.mark.parametrize("found", ["checked", "unchecked"])
-def test_sixteen_processes_meet_a_damaged_cache_together_and_set_it_aside_once(path, found, attempt):
+def test_sixteen_processes_find_a_damaged_cache_together_and_rename_it_once(path, found, attempt):
     torn(path)
-    assert finish(start(TOGETHER, path.parent, found)).count("it was set aside") == 1
+    assert finish(start(TOGETHER, path.parent, found)).count("it was renamed to") == 1
     expect_all_rows(path.parent)
     assert len(list(path.parent.glob("*.damaged-*[0-9]"))) == 1
 

@@ -178,7 +178,7 @@ def test_the_order_is_that_of_some_strictly_increasing_choice(reply: str, concep
     assert verdict.is_covered is (not verdict.missing)
 
 
-def test_one_word_never_stands_for_two_concepts_in_order(analyser: Analyser):
+def test_one_word_never_counts_for_two_concepts_in_order(analyser: Analyser):
     (words,) = analyser.analyse(["The building stands."])
     verdict = judge(words, ["build", "building"])
     assert verdict.is_covered

@@ -162,7 +162,7 @@ def test_a_reply_is_cut_into_words(analyser: Analyser, reply: str, texts: str):
         "a\n\n- dog\n- cat/cow",
     ],
 )
-def test_a_word_starts_where_it_stands_in_the_reply(analyser: Analyser, reply: str):
+def test_a_word_has_its_offset_in_the_reply(analyser: Analyser, reply: str):
     (words,) = analyser.analyse([reply])
     assert words
     for word in words:

