@@ -193,7 +193,7 @@ def test_a_checkpoint_that_scores_nonsense_is_refused_and_not_kept():
     scorer = scorer_of(checks_meaning=True)
     for _ in range(2):
         with pytest.raises(
-            MetricError, match=r"identical texts 1\.\d+ and 1\.\d+, unrelated ones 1\.\d+ and 1\.\d+, which"
+            MetricError, match=r"identical texts 1\.\d+ and 1\.\d+, unrelated texts 1\.\d+ and 1\.\d+; the"
         ):
             scored(scorer, SHORT)
 

@@ -60,7 +60,7 @@ def test_the_range_is_from_a_finite_number_up(name, facts):
 def test_what_computes_a_metric_goes_with_what_it_needs(name, facts):
     assert (facts.factory is None) == (facts.needs == "verdicts")
     assert (facts.model_option is not None) == (facts.needs == "model")
-    assert not facts.is_kept or facts.needs == "replies"
+    assert not facts.has_stored_scores or facts.needs == "replies"
     if facts.model_option is not None:
         assert facts.model_option in {field.name for field in dataclasses.fields(Options)}
 

@@ -245,7 +245,7 @@ def test_a_sacrebleu_that_scores_otherwise_is_refused(monkeypatch):
 
     monkeypatch.setattr(BLEU, "compute_bleu", staticmethod(floor_smoothing))
     message = re.escape(f"pbleu: sacrebleu '{sacrebleu.__version__}' scores the fixed texts ")
-    with pytest.raises(MetricError, match=f"{message}.* but this version computes .*; install the sacrebleu"):
+    with pytest.raises(MetricError, match=f"{message}.* but this plugin computes .*; install a supported sacrebleu"):
         measured(["A dog runs.", "A dog walks."])
 
 
@@ -289,5 +289,5 @@ def test_a_sacrebleu_that_signs_itself_otherwise_is_refused(monkeypatch):
     monkeypatch.setattr(
         BLEU, "get_signature", lambda _: type("Signature", (), {"format": lambda _: "nrefs:1|tok:intl"})()
     )
-    with pytest.raises(MetricError, match=r"signs its BLEU 'nrefs:1\|tok:intl' and not 'nrefs:1\|case:mixed\|eff:yes"):
+    with pytest.raises(MetricError, match=r"has the signature 'nrefs:1\|tok:intl', not 'nrefs:1\|case:mixed\|eff:yes"):
         measured(["A dog runs.", "A dog walks."])

@@ -118,7 +118,7 @@ def test_a_model_out_of_reach_is_one_error_with_what_to_do(context_of, monkeypat
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("openai:gpt-4o", "'openai:gpt-4o' is reached by the backend 'openai', which does not tell how likely"),
+        ("openai:gpt-4o", "'openai:gpt-4o' has the backend 'openai', which does not return the probability"),
         ("gpt2xl", "model 'gpt2xl' is not known; did you mean"),
         ("./nowhere", "model './nowhere': there is no such file or folder"),
     ],

@@ -17,11 +17,11 @@ import pytest
         (["--ocg-output", "sets.jsonl/new"], ["*--ocg-output 'sets.jsonl/new' is no folder *; name another folder"]),
         (
             ["--ocg-metrics", "pbleurt", "--ocg-bleurt-model", "BLEURT-21"],
-            ["*BLEURT model 'BLEURT-21' is not there; did you mean 'BLEURT-20'? Choose BLEURT-20, *"],
+            ["*BLEURT model 'BLEURT-21' was not found; did you mean 'BLEURT-20'? Choose BLEURT-20, *"],
         ),
         (
             ["--ocg-metrics", "all", "--ocg-bleurt-model", "./nowhere"],
-            ["*BLEURT model './nowhere' is not there*"],
+            ["*BLEURT model './nowhere' was not found*"],
         ),
         (
             ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "./nowhere"],
@@ -29,7 +29,7 @@ import pytest
         ),
         (
             ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "openai:gpt-4o"],
-            ["*'openai:gpt-4o' is reached by*"],
+            ["*'openai:gpt-4o' has the backend*"],
         ),
         (["--ocg-outputs", "nowhere.jsonl"], ["*replies 'nowhere.jsonl' do not exist; *--ocg-outputs*"]),
     ],
