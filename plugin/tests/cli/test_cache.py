@@ -56,7 +56,7 @@ def test_it_shows_what_is_there_by_model(folder):
         "gpt-4o       1,200  148.8 kB          1  2026-11-02 09:30  2026-11-02 09:30",
     ]
     assert blank == ""
-    assert total.startswith("1,202 replies by 2 models, ")
+    assert total.startswith("1,202 replies of 2 models, ")
     assert total.endswith(f"B on disk: {folder / FILE_NAME}")
 
 
@@ -80,7 +80,7 @@ def test_it_shows_the_same_as_json(folder):
 def test_an_empty_cache_is_shown_as_empty(tmp_path):
     Cache.open(tmp_path, pytest.fail).close()
     status, said = ocg("--cache", tmp_path)
-    assert (status, said.partition(",")[0]) == (0, "0 replies by 0 models")
+    assert (status, said.partition(",")[0]) == (0, "0 replies of 0 models")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_where_there_is_no_cache_none_is_made(tmp_path, arguments, expected):
     assert status == 0
     assert not path.parent.exists()
     if expected is None:
-        assert said == f"no reply cache at {path} yet\n"
+        assert said == f"there is no reply cache at {path} yet\n"
     else:
         assert json.loads(said) == {"path": str(path), **expected}
 
@@ -171,7 +171,7 @@ def test_prune_without_a_terminal_needs_yes(monkeypatch, capsys, folder, stdin):
     status, _ = ocg("prune", "--model", "gpt-4o", "--cache", folder)
     assert status == 2
     assert capsys.readouterr().err == (
-        f"ocg: 1,200 replies in {folder / FILE_NAME} would be deleted, and there is no terminal to ask on; "
+        f"ocg: 1,200 replies in {folder / FILE_NAME} are not deleted, because there is no terminal for the question; "
         "add --yes to delete them\n"
     )
     assert left(folder) == ALL
@@ -180,12 +180,12 @@ def test_prune_without_a_terminal_needs_yes(monkeypatch, capsys, folder, stdin):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "needs to be told what to delete: --model NAME, --before YYYY-MM-DD, both, or --all"),
-        (["--all", "--model", "gpt-4o"], "--model NAME, --before YYYY-MM-DD, both, or --all alone"),
-        (["--before", "yesterday"], "--before: 'yesterday' is not a day; write it like 2026-01-31"),
-        (["--before", "2026-02-30"], "--before: '2026-02-30' is not a day; write it like 2026-01-31"),
-        (["--model", "gemma2-9"], "no replies by the model 'gemma2-9'; did you mean 'gemma2-9b'?"),
-        (["--model", "zzz"], "no replies by the model 'zzz'; there are by 'gemma2-9b', 'gpt-4o'"),
+        ([], "needs a choice of replies: add --model NAME, --before YYYY-MM-DD, both, or --all"),
+        (["--all", "--model", "gpt-4o"], "--all cannot be used with --model or --before; remove one of them"),
+        (["--before", "yesterday"], "--before: 'yesterday' is not a date; write it like 2026-01-31"),
+        (["--before", "2026-02-30"], "--before: '2026-02-30' is not a date; write it like 2026-01-31"),
+        (["--model", "gemma2-9"], "no replies of the model 'gemma2-9'; did you mean 'gemma2-9b'?"),
+        (["--model", "zzz"], "no replies of the model 'zzz'; the cache has 'gemma2-9b', 'gpt-4o'"),
     ],
 )
 def test_an_unclear_choice_is_an_error_and_nothing_is_deleted(capsys, folder, arguments, said):

@@ -109,7 +109,7 @@ def test_every_command_has_help_of_its_own(capsys, name):
 def test_the_description_of_a_command_keeps_its_capitals(capsys):
     with pytest.raises(SystemExit):
         main(["report", "--help"])
-    assert "Write the report on a run: HTML, Markdown or LaTeX." in capsys.readouterr().out
+    assert "Write the report of a run: HTML, Markdown or LaTeX." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [[], ["nosuch"], ["cache", "--nosuch"], ["cache", "nosuch"]])

@@ -67,7 +67,7 @@ def test_a_search_looks_in_every_column_whatever_the_case(search, names):
 def test_no_match_is_status_1_and_says_what_else_can_be_named(capsys, arguments, said):
     assert ocg(*arguments) == (1, said)
     assert capsys.readouterr().err == (
-        "no registered model matches 'nosuch'; --model also takes a hub id, a local folder, "
+        "no registered model matches 'nosuch'; --model also accepts a hub id, a local folder, "
         "a .gguf file or openai:NAME\n"
     )
 

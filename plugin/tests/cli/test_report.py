@@ -1,4 +1,4 @@
-"""`ocg report`: a report made later from what a run left behind."""
+"""`ocg report`: a report that is made later from the files of a run."""
 
 import contextlib
 import io
@@ -97,18 +97,21 @@ def test_thresholds_give_another_verdict_than_the_run_had_in_html_too(run, tmp_p
     [
         (
             ["--latex", "--thresholds", "t.toml"],
-            "--thresholds 't.toml' is for a report that has a verdict; write one with --markdown or with --output to a "
+            "--thresholds 't.toml' works only with a report that has a verdict; add --markdown, or --output with a "
             "file that ends in .html or .md",
         ),
-        (["-o", "r.tex", "--thresholds", "t.toml"], "--thresholds 't.toml' is for a report that has a verdict"),
+        (
+            ["-o", "r.tex", "--thresholds", "t.toml"],
+            "--thresholds 't.toml' works only with a report that has a verdict",
+        ),
         (["-o", "r.pdf"], "report 'r.pdf' does not end in .html, .md or .tex; rename it"),
         (["-o", "r.csv"], "report 'r.csv' does not end in .html, .md or .tex; use ocg export"),
         (["-o", "R.PARQUET"], "report 'R.PARQUET' does not end in .html, .md or .tex; use ocg export"),
         (
             ["-o", "r.md", "--earlier", "x.json"],
-            "--earlier 'x.json' is for the HTML report; write one with --output FILE.html",
+            "--earlier 'x.json' works with the HTML report only; add --output FILE.html",
         ),
-        (["--latex", "--earlier", "x.json"], "--earlier 'x.json' is for the HTML report"),
+        (["--latex", "--earlier", "x.json"], "--earlier 'x.json' works with the HTML report only"),
         (["--markdown"], "results 'nosuch' do not exist"),
     ],
 )

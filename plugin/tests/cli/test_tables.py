@@ -20,7 +20,7 @@ ALL_NEEDS = [
     "Table 3 needs a run with --ocg-shots 0",
     "Table 4 needs the same model run with --ocg-shots 0 and 1",
     "Table 7 needs a run with --ocg-shots 0, --ocg-condition ordered and template 0",
-    "Table 7 needs marco-o1 and qwen2-7b, or o1-mini and gpt-4o-mini, for what reasoning adds",
+    "the gain from reasoning in Table 7 needs marco-o1 and qwen2-7b, or o1-mini and gpt-4o-mini",
     "Figures 3 and 4 need the generations.jsonl of two models or more, run with --ocg-shots 0",
 ]
 
@@ -150,7 +150,7 @@ def test_a_model_without_generations_is_in_the_tables_and_named_as_left_out_of_t
     (folders[1] / "generations.jsonl").unlink()
     said = said_by(*folders)
     assert "Figure 3: ordered lists by how many of 2 models composed them" in said
-    assert "Figures 3 and 4 are without b, whose results have no generations.jsonl beside them" in said
+    assert "Figures 3 and 4 do not show b: there is no generations.jsonl with the results" in said
 
 
 def test_renamed_results_are_not_taken_for_those_of_the_generations_beside_them(write):
@@ -164,13 +164,13 @@ def test_lists_without_a_reply_are_counted(write):
     said = said_by(
         write("a", "a"), write("b", "b", lambda asked, number: in_order(asked, number) if number > 1 else None)
     )
-    assert "Figures 3 and 4: ordered lists that a model has no reply for, so not composed: 2" in said
+    assert "Figures 3 and 4: lists without a reply of a model, counted as not composed: 2" in said
 
 
 def test_numbers_say_what_they_were_measured_on_and_why_some_are_not_there(write):
     said = said_by(write("run"))
     assert "everyday abababab (sample 1:0), templates 0,3, 0-shot, matcher inflection|spacy:3.8.18" in said
-    assert "paper: 192 concept sets of CommonGen-lite, six templates, in Table 7 template 0 alone" in said
+    assert "paper: 192 concept sets of CommonGen-lite, six templates; Table 7 has template 0 only" in said
     assert any(line.startswith("-: pBLEURT, distinct, perplexity: not asked for;") for line in said)
 
 

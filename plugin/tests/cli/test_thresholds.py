@@ -123,10 +123,10 @@ def test_a_threshold_file_cannot_write_to_the_terminal(folder):
     [
         (
             ("show", "no-such"),
-            "ocg: there are no thresholds for 'no-such'; give a file, or where to look for 'no-such.toml'",
+            "ocg: no thresholds found for 'no-such'; give a threshold file, or a folder with 'no-such.toml'",
         ),
-        (("show", "gemma2-9b"), "ocg: there are no thresholds for 'gemma2-9b'; give a file, or where to look for"),
-        (("show", "a:b"), "ocg: there are no thresholds for 'a:b'; give a file, or where to look for 'a_b.toml', such"),
+        (("show", "gemma2-9b"), "ocg: no thresholds found for 'gemma2-9b'; give a threshold file, or a folder with"),
+        (("show", "a:b"), "ocg: no thresholds found for 'a:b'; give a threshold file, or a folder with 'a_b.toml', or"),
         (("write", "nowhere"), "ocg: results 'nowhere' do not exist"),
         (("write", "results.json", "published"), "ocg: thresholds 'published' are those that come with the package"),
         (("write", "results.json", "--margin", "-1"), "ocg: margin is -1.0; it must be a number of per cent points"),
