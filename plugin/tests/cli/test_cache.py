@@ -92,7 +92,7 @@ def test_an_empty_cache_is_shown_as_empty(tmp_path):
         (["prune", "--all", "--json"], {"deleted": 0}),
     ],
 )
-def test_where_there_is_no_cache_none_is_made(tmp_path, arguments, expected):
+def test_a_missing_cache_is_not_created(tmp_path, arguments, expected):
     path = tmp_path / "none" / FILE_NAME
     status, said = ocg("--cache", path.parent, *arguments)
     assert status == 0
@@ -103,12 +103,12 @@ def test_where_there_is_no_cache_none_is_made(tmp_path, arguments, expected):
         assert json.loads(said) == {"path": str(path), **expected}
 
 
-def test_without_a_folder_it_is_the_users_own(monkeypatch, folder):
+def test_the_default_is_the_users_cache_folder(monkeypatch, folder):
     monkeypatch.setattr("pytest_ocg.cli.cache.default_cache_directory", lambda: folder)
     assert str(folder) in ocg()[1]
 
 
-def test_a_damaged_cache_is_set_aside_and_said_beside_the_result(folder, capsys):
+def test_a_damaged_cache_is_set_aside_with_a_note(folder, capsys):
     (folder / FILE_NAME).write_text("nonsense " * 100)
     status, said = ocg("--cache", folder, "--json")
     assert (status, json.loads(said)["models"]) == (0, [])
@@ -133,7 +133,7 @@ def test_a_model_name_cannot_write_to_the_terminal(tmp_path):
         (["--all"], 1202, {}),
     ],
 )
-def test_prune_deletes_what_was_chosen_after_saying_so(folder, choice, deleted, remains):
+def test_prune_shows_and_deletes_the_chosen_replies(folder, choice, deleted, remains):
     status, said = ocg("prune", "--cache", folder, *choice, "--yes")
     assert status == 0
     for model, replies in ALL.items():
@@ -156,7 +156,7 @@ def test_prune_deletes_what_was_chosen_after_saying_so(folder, choice, deleted, 
         ("yesterday\n", 1, ALL),
     ],
 )
-def test_prune_asks_at_a_terminal_and_takes_only_a_yes(monkeypatch, capsys, folder, answer, status, remains):
+def test_prune_asks_at_a_terminal_and_accepts_only_yes(monkeypatch, capsys, folder, answer, status, remains):
     monkeypatch.setattr("sys.stdin", Terminal(answer))
     ended, said = ocg("prune", "--all", "--cache", folder)
     assert ended == status
@@ -202,7 +202,7 @@ def test_an_unclear_choice_is_an_error_and_nothing_is_deleted(capsys, folder, ar
         ["prune", "--model", "gpt-4o", "--yes", "--json", "--cache", "{}"],
     ],
 )
-def test_prune_says_the_result_as_json_wherever_the_options_stand(folder, capsys, arguments):
+def test_prune_writes_json_for_any_position_of_the_options(folder, capsys, arguments):
     status, said = ocg(*(argument.format(folder) for argument in arguments))
     assert (status, json.loads(said)) == (0, {"path": str(folder / FILE_NAME), "deleted": 1200})
     assert "gpt-4o" in capsys.readouterr().err
@@ -223,5 +223,5 @@ def test_prune_says_the_result_as_json_wherever_the_options_stand(folder, capsys
         (5 * 10**15, "5000.0 TB"),
     ],
 )
-def test_a_size_is_read_at_a_glance(size_bytes, text):
+def test_a_size_has_a_short_unit(size_bytes, text):
     assert size_text(size_bytes) == text

@@ -53,7 +53,7 @@ def test_it_is_written_to_a_file_and_not_to_the_terminal(run, tmp_path):
     assert (tmp_path / "cases.csv").read_bytes().count(b"\r\n") == 3
 
 
-def test_what_a_spreadsheet_would_run_is_left_as_it_is_and_said(run, capsys):
+def test_a_text_that_a_spreadsheet_would_run_is_not_changed_and_reported(run, capsys):
     assert export(run)[1]["reply"] == "=cmd()"
     assert capsys.readouterr().err == (
         "note: cells that begin with =, +, -, @, a tab or a line break: 1; a spreadsheet may run them as formulas; "
@@ -61,7 +61,7 @@ def test_what_a_spreadsheet_would_run_is_left_as_it_is_and_said(run, capsys):
     )
 
 
-def test_with_spreadsheet_it_is_guarded_and_nothing_is_said(run, capsys):
+def test_with_spreadsheet_it_is_made_safe_without_a_note(run, capsys):
     assert export(run, "--spreadsheet")[1]["reply"] == "'=cmd()"
     assert capsys.readouterr().err == ""
 
@@ -78,7 +78,7 @@ def test_an_unclear_format_is_refused_before_the_run_is_read(tmp_path, words, me
     assert refused(tmp_path / "nosuch", *words).startswith(f"ocg: {message}")
 
 
-def test_a_run_that_is_not_there_is_named(tmp_path):
+def test_a_missing_run_is_named(tmp_path):
     assert str(tmp_path / "nosuch") in refused(tmp_path / "nosuch")
 
 
@@ -88,7 +88,7 @@ def test_a_place_that_cannot_be_written_to_is_named(run, tmp_path):
     assert refused(run, "--output", path).endswith(said)
 
 
-def test_parquet_without_pyarrow_writes_nothing_and_says_what_to_install(run, tmp_path, monkeypatch):
+def test_parquet_without_pyarrow_writes_nothing_and_reports_what_to_install(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "pip install" in refused(run, "--output", tmp_path / "x.parquet")
     assert not (tmp_path / "x.parquet").exists()

@@ -115,7 +115,7 @@ def test_thresholds_give_another_verdict_than_the_run_had_in_html_too(run, tmp_p
         (["--markdown"], "results 'nosuch' do not exist"),
     ],
 )
-def test_what_cannot_be_done_is_said_before_the_run_is_read(words, message):
+def test_a_usage_error_is_reported_before_the_run_is_read(words, message):
     assert refused("nosuch", *words).startswith(f"ocg: {message}")
 
 
@@ -128,7 +128,7 @@ def test_results_that_no_run_writes_are_named(run, tmp_path):
     assert f"results {str(path)!r}: rows[0].counts.hit is 'many'" in said
 
 
-def test_where_to_write_must_be_said(capsys):
+def test_an_output_is_required(capsys):
     with pytest.raises(SystemExit):
         cli.main(["report", "x"], io.StringIO())
     assert "one of the arguments -o/--output --markdown --latex is required" in capsys.readouterr().err

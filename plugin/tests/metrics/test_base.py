@@ -70,7 +70,7 @@ def test_a_measurement_has_score_template_scores_and_counts_from_the_same_statis
     assert average_over_templates(result.statistics) == result.score.value
 
 
-def test_a_measurement_of_nothing_says_why():
+def test_a_measurement_without_values_has_a_reason():
     result = measurement({}, "n:2", reason="no reply has 2 words")
     assert result.score == Score(None, 0, "n:2", "no reply has 2 words")
     assert result.by_template == {}

@@ -22,7 +22,7 @@ def test_a_checkpoint_whose_scores_mean_something_passes(alike, unalike):
     ("alike", "unalike"),
     [(0.5, 0.21), (0.2, 0.98), (0.4, 0.4), (float("nan"), 0.2), (0.98, float("nan"))],
 )
-def test_a_checkpoint_whose_scores_mean_nothing_is_refused(alike, unalike):
+def test_a_checkpoint_with_wrong_scores_is_refused(alike, unalike):
     with pytest.raises(
         MetricError, match=r"BLEURT model 'mine' scores identical texts .* not those of a trained BLEURT-20"
     ):

@@ -259,7 +259,7 @@ class Kept(dict):
         self.update({(scorer, key): score for key, score in scores.items()})
 
 
-def test_a_set_scored_before_is_not_scored_again_in_whatever_order_its_replies_come(monkeypatch):
+def test_a_set_scored_before_is_not_scored_again_in_any_order_of_its_replies(monkeypatch):
     replies = {
         (0, "cs001"): ["A dog runs.", "A dog walks.", "Rain"],
         (0, "cs002"): ["One.", "Two."],
@@ -274,7 +274,7 @@ def test_a_set_scored_before_is_not_scored_again_in_whatever_order_its_replies_c
     assert PairwiseBleu(store).measure(turned) == first
 
 
-def test_a_set_with_other_replies_is_scored_anew_beside_the_kept_ones():
+def test_a_set_with_other_replies_is_scored_and_the_stored_scores_stay():
     store = Kept()
     PairwiseBleu(store).measure({(0, "cs001"): ["A dog runs.", "A dog walks."]})
     replies = {

@@ -112,11 +112,11 @@ def test_both_directions_count():
     assert measured(["a", "b"], lambda reference, candidate: float(reference < candidate)) == 50.0
 
 
-def test_no_reply_meets_itself():
+def test_no_reply_is_paired_with_itself():
     assert measured(SENTENCES, lambda reference, candidate: 7.0 if reference == candidate else 0.5) == 50.0
 
 
-def test_each_different_pair_is_scored_once_whatever_sets_and_templates_it_comes_from():
+def test_each_different_pair_is_scored_once_for_all_sets_and_templates():
     scorer = FakeScorer()
     replies = {(0, "a"): ["x", "x", "x", "y"], (3, "a"): ["y", "x"], (3, "b"): ["x", "x"], (5, "c"): ["z"]}
     metric_of(scorer).measure(replies)
@@ -163,7 +163,7 @@ def test_the_signature_names_scorer_and_pairs_and_is_that_of_the_score():
     assert metric.name == "pbleurt"
 
 
-def test_progress_is_told_from_before_the_first_pair_to_the_last():
+def test_progress_is_reported_from_before_the_first_pair_to_the_last():
     calls = []
     scorer = FakeScorer()
 
@@ -226,7 +226,7 @@ def test_a_score_that_is_no_number_stops_with_the_way_out_and_is_not_kept():
     assert store.kept == {}
 
 
-def test_cut_pairs_are_counted_and_told_also_where_their_scores_were_kept():
+def test_cut_pairs_are_counted_and_reported_also_if_their_scores_were_stored():
     store, said = MemoryStore(), []
     for _ in range(2):
         metric = metric_of(FakeScorer(cut=[LONG]), store, notice=said.append)
