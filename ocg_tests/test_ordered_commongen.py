@@ -1,7 +1,7 @@
 """Ordered CommonGen: one test per model, condition, template, concept set and order.
 
-Copy this file and change the test to ask something else of the same replies: `ocg_case` is what was asked,
-`ocg_generation` what came back, judged.
+Copy this file and change the test to check something else on the same replies. `ocg_case` is the request,
+`ocg_generation` is the judged reply.
 """
 
 from pytest_ocg import Record

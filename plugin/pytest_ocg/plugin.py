@@ -1,4 +1,4 @@
-"""The door to pytest: hooks and fixtures, each of which hands over."""
+"""The entry point for pytest: hooks and fixtures. Each of them calls a function of `session`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pytest_ocg.run.record import Record
 
 HOW_TO_START = (
-    "no model was named: pytest --model NAME (`ocg models` lists the short names; a hub id, a folder or a .gguf file "
-    "will do)"
+    "no model given; run pytest --model NAME, where NAME is a short name (`ocg models` lists them), a hub id, a folder "
+    "or a .gguf file"
 )
-NOTHING_TO_JUDGE = "the gate is 'require' and no model was named, so there is nothing to judge; add --model NAME"
+NOTHING_TO_JUDGE = "the gate is 'require', but no model is given, so there is nothing to judge; add --model NAME"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare our own hooks."""
+    """Declare the hooks of this plugin."""
     from pytest_ocg.session import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
@@ -37,11 +37,11 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, object, object]:
-    """Undo what pytest made of our options before it knew them, and let a conftest declare a `--model` of its own."""
+    """Correct pytest's early reading of our options, and let a conftest declare its own `--model`."""
     if early_config.known_args_namespace.ocg_model:
-        from pytest_ocg.session.rootdir import settle_rootdir
+        from pytest_ocg.session.rootdir import correct_rootdir
 
-        settle_rootdir(early_config, parser, args)
+        correct_rootdir(early_config, parser, args)
     taken = parser.optparser._option_string_actions
     ours = taken.pop(MODEL_OPTION, None)
     result = yield
@@ -51,18 +51,18 @@ def pytest_load_initial_conftests(
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Switch on where a model was named."""
+    """Activate the benchmark if a model is given."""
     if requested_models(config):
-        from pytest_ocg.session.activation import switch_on
+        from pytest_ocg.session.activation import activate
 
-        switch_on(config)
+        activate(config)
     elif is_gate_required(config) and any(arg.startswith("--ocg-gate") for arg in config.invocation_params.args):
         raise pytest.UsageError(NOTHING_TO_JUDGE)
 
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """`-n auto` means as many workers as there are GPUs for, one on a machine without."""
+    """The number of workers for `-n auto`: as many as the GPUs allow, one on a machine without GPUs."""
     if not requested_models(config):
         return None
     from pytest_ocg.session.activation import automatic_workers
@@ -71,7 +71,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give `ocg_case` every planned case, or one skip that says how to start."""
+    """Parametrize `ocg_case` with every planned case, or with one skip whose reason explains how to start."""
     if CASE_FIXTURE not in metafunc.fixturenames:
         return
     benchmark = metafunc.config.stash.get(BENCHMARK, None)
@@ -86,5 +86,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def ocg_generation(request: pytest.FixtureRequest, ocg_case: Case) -> Record:
-    """The judged reply to `ocg_case`; without a reply the test is an error."""
+    """The judged reply to `ocg_case`; if there is no reply, the test is an error."""
     return request.config.stash[EXECUTION].judged(request.node, ocg_case)

@@ -1,4 +1,4 @@
-"""`ocg`: what there is to do beside running the benchmark, without pytest and without a model."""
+"""`ocg`: commands on runs, models and the cache, without pytest and without a loaded model."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class Command:
 
 
 COMMANDS = (
-    Command("gate", "hold the results of a run against thresholds", "pytest_ocg.cli.gate"),
-    Command("thresholds", "show what a model must hold, or write it from results", "pytest_ocg.cli.thresholds"),
-    Command("compare", "hold the results of a run against those of another", "pytest_ocg.cli.compare"),
-    Command("merge", "put the results of shards, or of several models, together", "pytest_ocg.cli.merge"),
-    Command("report", "write the report on a run: HTML, Markdown or LaTeX", "pytest_ocg.cli.report"),
+    Command("gate", "check the results of a run against thresholds", "pytest_ocg.cli.gate"),
+    Command("thresholds", "show the thresholds of a model, or write them from results", "pytest_ocg.cli.thresholds"),
+    Command("compare", "compare the results of a run with those of another run", "pytest_ocg.cli.compare"),
+    Command("merge", "merge the results of shards or of several models", "pytest_ocg.cli.merge"),
+    Command("report", "write the report of a run: HTML, Markdown or LaTeX", "pytest_ocg.cli.report"),
     Command("tables", "show the paper's tables and figures from the results of any runs", "pytest_ocg.cli.tables"),
     Command("export", "write the cases of a run as a table for other programs", "pytest_ocg.cli.export"),
     Command("models", "list the registered models", "pytest_ocg.cli.models"),
-    Command("cache", "show what the reply cache holds, or forget some of it", "pytest_ocg.cli.cache"),
+    Command("cache", "show what is in the reply cache, or delete replies", "pytest_ocg.cli.cache"),
 )
 
 
 class _Version(argparse.Action):
-    """Prints the installed version, looked up only when asked for."""
+    """Prints the installed version, which is looked up on use."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import PackageNotFoundError
@@ -55,7 +55,7 @@ class _Version(argparse.Action):
 
 
 def main(arguments: Sequence[str] | None = None, stream: TextIO | None = None) -> int:
-    """The exit status: the subcommand's own, 2 for an error, 130 for Ctrl-C, 141 where the reader went away."""
+    """The exit status: that of the subcommand, 2 for an error, 130 for Ctrl-C, 141 for a closed pipe."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _run(given, stream or sys.stdout)
@@ -74,9 +74,9 @@ def main(arguments: Sequence[str] | None = None, stream: TextIO | None = None) -
 def _run(given: Sequence[str], stream: TextIO) -> int:
     parser = argparse.ArgumentParser(
         prog="ocg",
-        description="What there is to do around runs of Ordered CommonGen; a run is started by pytest --model NAME.",
+        description="Work with the results of Ordered CommonGen. To start a run, use pytest --model NAME.",
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and leave")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     choices = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in COMMANDS:
         description = f"{command.summary[0].upper()}{command.summary[1:]}."
@@ -95,7 +95,7 @@ def _module(command: Command) -> ModuleType:
 
 
 def _discard_output() -> None:
-    """Point standard output at nothing, or Python would try once more to write what is left, and complain."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
-    os.close(nothing)
+    """Redirect standard output to the null device; otherwise Python writes the rest at exit and reports an error."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)

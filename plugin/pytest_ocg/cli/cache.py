@@ -1,4 +1,4 @@
-"""`ocg cache`: what the reply cache holds, and forgetting some of it."""
+"""`ocg cache`: shows what is in the reply cache, and deletes replies."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _COLUMNS = ("model", "replies", "size", "ways made", "first", "last")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `run` reads."""
     prune = parser.add_subparsers(dest="action", metavar="ACTION").add_parser(
-        "prune", help="forget replies", description="Forget replies, and what no reply is left for."
+        "prune", help="delete replies", description="Delete replies, and data that no other reply needs."
     )
-    # What is given before `prune` stays unless it is given again behind it.
+    # An option before `prune` is valid unless the same option follows `prune`.
     for target, folder, unset in ((parser, None, False), (prune, argparse.SUPPRESS, argparse.SUPPRESS)):
         target.add_argument(
             "--cache",
@@ -33,23 +33,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="folder of the reply cache; default: the user's cache folder",
         )
         target.add_argument("--json", action="store_true", default=unset, help="write the result as JSON")
-    prune.add_argument("--model", metavar="NAME", help="only what this model replied")
-    prune.add_argument("--before", metavar="YYYY-MM-DD", help="only what was stored before this day (UTC) began")
-    prune.add_argument("--all", action="store_true", help="everything, analyses and scores included")
-    prune.add_argument("--yes", action="store_true", help="do not ask")
+    prune.add_argument("--model", metavar="NAME", help="only replies of this model")
+    prune.add_argument("--before", metavar="YYYY-MM-DD", help="only replies stored before this day (UTC)")
+    prune.add_argument("--all", action="store_true", help="everything, including analyses and scores")
+    prune.add_argument("--yes", action="store_true", help="delete without a question")
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
-    """Write what the cache holds, or prune it, and return 0, or 1 where somebody was asked and did not say yes.
+    """Write what is in the cache, or prune it, and return 0, or 1 if the user did not answer yes.
 
-    Raises CacheError, and OptionError for an unclear choice or where nobody can be asked.
+    Raises CacheError, and OptionError for an unclear choice or if there is no terminal for the question.
     """
     is_prune = arguments.action == "prune"
-    before = _chosen_moment(arguments) if is_prune else None
+    before = _chosen_time(arguments) if is_prune else None
     path = (arguments.cache or default_cache_directory()) / FILE_NAME
     if not path.exists():
-        nothing = {"deleted": 0} if is_prune else {"size_bytes": 0, "models": []}
-        _write(stream, {"path": str(path), **nothing} if arguments.json else f"no reply cache at {path} yet")
+        empty = {"deleted": 0} if is_prune else {"size_bytes": 0, "models": []}
+        _write(stream, {"path": str(path), **empty} if arguments.json else f"there is no reply cache at {path} yet")
         return 0
     with Cache.open(path.parent, _note) as cache:
         return _prune(cache, arguments, before, stream) if is_prune else _show(cache, arguments, stream)
@@ -64,23 +64,23 @@ def _show(cache: Cache, arguments: argparse.Namespace, stream: TextIO) -> int:
     for line in _table(usage):
         _write(stream, line)
     total = sum(model.replies for model in usage)
-    _write(stream, f"{total:,} replies by {len(usage)} models, {size_text(size_bytes)} on disk: {cache.path}")
+    _write(stream, f"{total:,} replies of {len(usage)} models, {size_text(size_bytes)} on disk: {cache.path}")
     return 0
 
 
 def _prune(cache: Cache, arguments: argparse.Namespace, before: datetime | None, stream: TextIO) -> int:
     _require_known(cache, arguments.model)
-    tell: Callable[[str], None] = _note if arguments.json else lambda line: _write(stream, line)
-    doomed = cache.usage(arguments.model, before)
-    replies = sum(model.replies for model in doomed)
-    for line in _table(doomed):
-        tell(line)
+    write_line: Callable[[str], None] = _note if arguments.json else lambda line: _write(stream, line)
+    selected = cache.usage(arguments.model, before)
+    replies = sum(model.replies for model in selected)
+    for line in _table(selected):
+        write_line(line)
     if not replies and not arguments.all:
         deleted = 0
-    elif arguments.yes or _is_agreed(f"{replies:,} replies in {cache.path}"):
+    elif arguments.yes or _is_confirmed(f"{replies:,} replies in {cache.path}"):
         deleted = cache.prune(arguments.model, before)
     else:
-        tell("nothing was deleted")
+        write_line("nothing was deleted")
         return 1
     size = size_text(cache.file.size_bytes())
     _write(
@@ -93,7 +93,7 @@ def _prune(cache: Cache, arguments: argparse.Namespace, before: datetime | None,
 
 
 def _table(usage: Sequence[ModelUsage]) -> list[str]:
-    """The lines of the table and a blank one, none for no models."""
+    """The lines of the table and an empty line; nothing without models."""
     rows = [
         [
             printable(model.model),
@@ -118,33 +118,36 @@ def size_text(size_bytes: int) -> str:
     return f"{size:.1f} {units[0]}"
 
 
-def _chosen_moment(arguments: argparse.Namespace) -> datetime | None:
-    """The moment before which replies are to go, None for any."""
+def _chosen_time(arguments: argparse.Namespace) -> datetime | None:
+    """The time before which replies are deleted, None for all times."""
     is_part = arguments.model is not None or arguments.before is not None
     if is_part == arguments.all:
         raise OptionError(
-            "ocg cache prune needs to be told what to delete: --model NAME, --before YYYY-MM-DD, both, or --all "
-            + ("alone" if is_part else "")
+            "--all cannot be used with --model or --before; remove one of them"
+            if is_part
+            else "ocg cache prune needs a choice of replies: add --model NAME, --before YYYY-MM-DD, both, or --all"
         )
     if arguments.before is None:
         return None
     try:
         return datetime.strptime(arguments.before, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError as error:
-        raise OptionError(f"--before: {arguments.before!r} is not a day; write it like 2026-01-31") from error
+        raise OptionError(f"--before: {arguments.before!r} is not a date; write it like 2026-01-31") from error
 
 
 def _require_known(cache: Cache, model: str | None) -> None:
     known = [usage.model for usage in cache.usage()]
     if model is not None and model not in known:
-        hint = did_you_mean(model, known, 3) or f"; there are by {', '.join(map(repr, known)) or 'no model at all'}"
-        raise CacheError(f"{cache.path}: there are no replies by the model {model!r}{hint}")
+        hint = did_you_mean(model, known, 3) or f"; the cache has {', '.join(map(repr, known)) or 'no replies'}"
+        raise CacheError(f"{cache.path}: no replies of the model {model!r}{hint}")
 
 
-def _is_agreed(what: str) -> bool:
-    """Whether the person at the terminal says yes."""
+def _is_confirmed(what: str) -> bool:
+    """Whether the user at the terminal answers yes."""
     if sys.stdin is None or not sys.stdin.isatty():
-        raise OptionError(f"{what} would be deleted, and there is no terminal to ask on; add --yes to delete them")
+        raise OptionError(
+            f"{what} are not deleted, because there is no terminal for the question; add --yes to delete them"
+        )
     sys.stderr.write(f"Delete {what}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,4 +1,4 @@
-"""`ocg compare`: two runs held against each other, paired by concept set."""
+"""`ocg compare`: compares two runs, paired by concept set."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pytest_ocg.results.files import load_run
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `run` reads."""
-    for name, which in (("old", "before"), ("new", "after")):
+    for name, which in (("old", "first"), ("new", "second")):
         parser.add_argument(
             name,
             type=Path,
             metavar=name.upper(),
-            help=f"results.json from {which}, or the folder it lies in with generations.jsonl",
+            help=f"results.json of the {which} run, or its folder, with generations.jsonl",
         )
     parser.add_argument(
         "--intersection",
         action="store_true",
-        help="compare on the concept sets, templates and metrics that both runs have, where they are not the same",
+        help="if the runs differ in concept sets, templates or metrics, compare what both have",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="write the comparison as one JSON object")
@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
-    """Write the comparison to `stream` and return 0, whatever the difference.
+    """Write the comparison to `stream` and return 0 for any difference.
 
-    In GitHub Actions it goes to the summary of the step as well. Raises ResultsError for files that cannot be used and
-    CompareError for runs that are not alike.
+    In GitHub Actions it is also added to the summary of the step. Raises ResultsError for files that cannot be used and
+    CompareError for runs that cannot be compared.
     """
     comparison = compare(load_run(arguments.old), load_run(arguments.new), intersection=arguments.intersection)
     if arguments.json:
@@ -49,6 +49,6 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         stream.write(render_comparison_markdown(comparison))
     else:
         stream.writelines(f"{line}\n" for line in render_comparison(comparison))
-    told = tell_github(os.environ, (), lambda: render_comparison_markdown(comparison))
-    sys.stderr.writelines(f"{line}\n" for line in told)
+    lines = tell_github(os.environ, (), lambda: render_comparison_markdown(comparison))
+    sys.stderr.writelines(f"{line}\n" for line in lines)
     return 0

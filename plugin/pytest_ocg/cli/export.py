@@ -1,4 +1,4 @@
-"""`ocg export`: the cases of a run as a table for other programs."""
+"""`ocg export`: writes the cases of a run as a table for other programs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="a .csv or .parquet file; default: CSV on the terminal"
     )
-    parser.add_argument("--format", choices=FORMATS, help="default: what the name of FILE ends in, else csv")
+    parser.add_argument("--format", choices=FORMATS, help="default: the ending of FILE, without FILE csv")
     parser.add_argument(
         "--spreadsheet",
         action="store_true",
-        help="in CSV, write an apostrophe before a text that a spreadsheet would run as a formula",
+        help="in CSV, add an apostrophe before a text that a spreadsheet would run as a formula",
     )
 
 
@@ -47,8 +47,8 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
     export = render_csv(records, for_spreadsheet=arguments.spreadsheet)
     if export.formulas and not arguments.spreadsheet:
         sys.stderr.write(
-            f"note: cells that begin with =, +, -, @, a tab or a line break: {export.formulas:,}; they are written as "
-            "they are, and a spreadsheet may run them as formulas; --spreadsheet prevents it\n"
+            f"note: cells that begin with =, +, -, @, a tab or a line break: {export.formulas:,}; a spreadsheet may "
+            "run them as formulas; add --spreadsheet to prevent it\n"
         )
     if output is None:
         if isinstance(stream, io.TextIOWrapper):
@@ -63,11 +63,13 @@ def _chosen_format(arguments: argparse.Namespace) -> str:
     output: Path | None = arguments.output
     chosen: str = arguments.format or ("csv" if output is None else output.suffix.removeprefix(".").lower())
     if chosen not in FORMATS:
-        raise OptionError(f"--output {str(output)!r} does not end in .csv or .parquet; say which with --format")
+        raise OptionError(f"--output {str(output)!r} does not end in .csv or .parquet; rename it, or add --format")
     if chosen == "parquet" and output is None:
-        raise OptionError("--format 'parquet' is not for the terminal; name a file with --output FILE")
+        raise OptionError("--format 'parquet' cannot be written to the terminal; add --output FILE")
     if chosen == "parquet" and arguments.spreadsheet:
-        raise OptionError("--spreadsheet is for CSV; leave it out for Parquet, which has texts as they are")
+        raise OptionError(
+            "--spreadsheet works with CSV only; remove it for Parquet, where texts cannot become formulas"
+        )
     return chosen
 
 
@@ -75,4 +77,4 @@ def _write(path: Path, content: bytes) -> None:
     try:
         write_whole(path, content)
     except OSError as error:
-        raise ExportError(f"{str(path)!r} cannot be written ({error.strerror}); name another --output") from error
+        raise ExportError(f"{str(path)!r} cannot be written ({error.strerror}); choose another --output") from error

@@ -1,4 +1,4 @@
-"""`ocg gate`: a results file held against thresholds, with the exit status a pipeline acts on."""
+"""`ocg gate`: checks results against thresholds; the exit status is for a pipeline."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "results",
         type=Path,
         metavar="RESULTS",
-        help="results.json, or the folder it lies in; generations.jsonl is read with --baseline alone",
+        help="results.json, or its folder; generations.jsonl is read only with --baseline",
     )
     parser.add_argument(
         "thresholds",
         type=Path,
         metavar="THRESHOLDS",
         nargs="?",
-        help="a threshold file, a folder of MODEL.toml files, or published: those of the paper's models; default: "
-        "thresholds/MODEL.toml here",
+        help="a threshold file, a folder of MODEL.toml files, or published for those of the paper's models; default: "
+        "thresholds/MODEL.toml in the current folder",
     )
     parser.add_argument(
         "--baseline",
         type=Path,
         metavar="RESULTS",
-        help="an earlier run, with its generations.jsonl: max_drop and max_rise count from it, paired by concept set",
+        help="an earlier run with its generations.jsonl; max_drop and max_rise count from it, paired by concept set",
     )
-    parser.add_argument("--require", action="store_true", help="exit with 10 where a model cannot be judged")
+    parser.add_argument("--require", action="store_true", help="exit with 10 if a model cannot be judged")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="write the verdicts as one JSON object")
     form.add_argument("--markdown", action="store_true", help="write the verdicts for a pull request")
@@ -53,9 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
     """Write the verdicts to `stream` and return the exit status: 0, 1, or with --require 10.
 
-    Without --require, a run that cannot be judged has the status pytest gave it. In GitHub Actions annotations go to
-    the standard error, and the verdicts to the summary of the step. Raises ResultsError and ThresholdError for files
-    that cannot be used.
+    Without --require, a run that cannot be judged has the exit status of pytest. In GitHub Actions annotations are
+    written to standard error, and the verdicts to the summary of the step. Raises ResultsError and ThresholdError for
+    files that cannot be used.
     """
     baseline = None
     if arguments.baseline is None:
@@ -74,8 +74,8 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         stream.writelines(f"{line}\n" for line in render_verdicts(verdicts))
     if baseline is not None and not counts_from_baseline(verdicts):
         sys.stderr.write(f"note: {UNUSED_BASELINE}\n")
-    told = tell_github(os.environ, verdicts, lambda: render_verdicts_markdown(verdicts))
-    sys.stderr.writelines(f"{line}\n" for line in told)
+    lines = tell_github(os.environ, verdicts, lambda: render_verdicts_markdown(verdicts))
+    sys.stderr.writelines(f"{line}\n" for line in lines)
     return status
 
 

@@ -1,4 +1,4 @@
-"""`ocg merge`: results of shards, or of several models, as those of one run."""
+"""`ocg merge`: writes the results of shards, or of several models, as one run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DIR",
         nargs="+",
-        help="the folder of a shard's results (pytest --ocg-shard I/N), or of a run of other models",
+        help="the folder of a shard (pytest --ocg-shard I/N), or of a run of another model",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", required=True, help="folder for generations.jsonl and results.json"
@@ -31,23 +31,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-missing",
         action="store_true",
-        help="where shards are missing, write what there is to the subfolder partial, which no gate takes for a run",
+        help="if shards are missing, write the others to the subfolder partial; no gate accepts it as a complete run",
     )
-    parser.add_argument("--json", action="store_true", help="write what was merged as one JSON object")
+    parser.add_argument("--json", action="store_true", help="write the facts of the merged run as one JSON object")
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
-    """Write the merged results and say where, and return 0; 1 where shards are missing, and then nothing is written.
+    """Write the merged results, report their folder, and return 0; if shards are missing, write nothing and return 1.
 
-    Raises ResultsError for files that cannot be used, MergeError for runs that cannot be put together.
+    Raises ResultsError for files that cannot be used, MergeError for runs that cannot be merged.
     """
     runs = [load_run(path) for path in arguments.parts]
     merged = merge(runs)
     folder = None
     if arguments.allow_missing or not merged.missing:
         folder = results_folder(arguments.output, merged.results)
-        _check_apart(folder, runs)
-        way_out = "make room, or choose another folder with --output, and merge again"
+        _check_output_is_no_input(folder, runs)
+        way_out = "free disk space or choose another --output, then merge again"
         write_results(folder, merged.results, merged.lines, way_out=way_out)
     status = SHARDS_MISSING if folder is None else MERGED
     if arguments.json:
@@ -62,19 +62,19 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         }
         stream.write(json.dumps(plain, indent=2, allow_nan=False) + "\n")
     else:
-        stream.writelines(f"{line}\n" for line in _told(merged, folder))
+        stream.writelines(f"{line}\n" for line in _summary_lines(merged, folder))
     return status
 
 
-def _check_apart(folder: Path, runs: Sequence[Run]) -> None:
+def _check_output_is_no_input(folder: Path, runs: Sequence[Run]) -> None:
     for part in runs:
         if folder.resolve() == part.path.resolve().parent:
             raise MergeError(
-                f"--output: {str(folder)!r} is where results to be merged lie; name another folder, so that they stay"
+                f"--output: {str(folder)!r} is one of the folders to merge and would be overwritten; choose another"
             )
 
 
-def _told(merged: Merged, folder: Path | None) -> list[str]:
+def _summary_lines(merged: Merged, folder: Path | None) -> list[str]:
     selection = merged.results.selection
     lines = [f"missing: {one}" for one in merged.missing]
     models = ", ".join(dict.fromkeys(quote(row.model) for row in merged.results.rows))
@@ -83,7 +83,7 @@ def _told(merged: Merged, folder: Path | None) -> list[str]:
         f"{runs} {'run' if runs == 1 else 'runs'} of {models}: {selection.run:,} of {selection.planned:,} cases"
     )
     if folder is None:
-        lines.append("nothing is written: run what is missing, or write what there is with --allow-missing")
+        lines.append("nothing was written; run the missing shards, or add --allow-missing to write the others")
     else:
         lines.append(f"results: {folder}/results.json, generations.jsonl")
     return lines

@@ -1,4 +1,4 @@
-"""`ocg models`: the registered models."""
+"""`ocg models`: lists the registered models."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ _COLUMNS = ("name", "source", "backend", "quantization", "note")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `run` reads."""
-    parser.add_argument("search", nargs="?", default="", metavar="SEARCH", help="only models with this in a column")
-    parser.add_argument("--json", action="store_true", help="write all that is known of each model, as JSON")
+    parser.add_argument(
+        "search", nargs="?", default="", metavar="SEARCH", help="only models with this text in a column"
+    )
+    parser.add_argument("--json", action="store_true", help="write all facts about each model as JSON")
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
-    """Write the models that match, and return 0, or 1 where none does."""
+    """Write the models that match, and return 0, or 1 if no model matches."""
     models = [model for model in load_registry().values() if _matches(model, arguments.search)]
     if arguments.json:
         stream.write(json.dumps([asdict(model) for model in models], indent=2) + "\n")
@@ -31,7 +33,7 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         stream.writelines(f"{line}\n" for line in render_grid(_COLUMNS, rows, left=len(_COLUMNS)))
     if not models:
         sys.stderr.write(
-            f"no registered model matches {arguments.search!r}; --model also takes a hub id, a local folder, "
+            f"no registered model matches {arguments.search!r}; --model also accepts a hub id, a local folder, "
             "a .gguf file or openai:NAME\n"
         )
     return 0 if models else 1

@@ -1,4 +1,4 @@
-"""`ocg report`: the report on a run, as a file or on the terminal."""
+"""`ocg report`: writes the report of a run to a file or to the terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _WITH_VERDICT = (".html", ".md")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `run` reads."""
     parser.add_argument(
-        "results", type=Path, metavar="RESULTS", help="results.json with generations.jsonl beside it, or their folder"
+        "results",
+        type=Path,
+        metavar="RESULTS",
+        help="results.json with generations.jsonl in the same folder, or this folder",
     )
     where = parser.add_mutually_exclusive_group(required=True)
     endings = ", ".join(REPORT_SUFFIXES)
@@ -35,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--thresholds",
         type=Path,
         metavar="PATH",
-        help="a threshold file, a folder of MODEL.toml files, or published: the report has the verdict by these",
+        help="a threshold file, a folder of MODEL.toml files, or published; the report shows their verdict",
     )
     parser.add_argument(
         "--earlier",
@@ -43,29 +46,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="RESULTS",
-        help="results of runs before, for the history of the gate in the HTML report",
+        help="results of earlier runs, for the history of the gate in the HTML report",
     )
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
     """Write the report and return 0.
 
-    Raises OptionError for a file that no report can be written to, ResultsError for results that cannot be used, and
-    ExportError where writing fails.
+    Raises OptionError for a file name that a report cannot have, ResultsError for results that cannot be used, and
+    ExportError if writing fails.
     """
     output: Path | None = arguments.output
     if output is not None:
         require_report(output, REPORT_SUFFIXES)
     if arguments.earlier and (output is None or output.suffix.lower() != ".html"):
         raise OptionError(
-            f"--earlier {str(arguments.earlier[0])!r} is for the HTML report; write one with --output FILE.html"
+            f"--earlier {str(arguments.earlier[0])!r} works with the HTML report only; add --output FILE.html"
         )
     if arguments.thresholds is not None and not (
         arguments.markdown or (output is not None and output.suffix.lower() in _WITH_VERDICT)
     ):
         raise OptionError(
-            f"--thresholds {str(arguments.thresholds)!r} is for a report that has a verdict; write one with --markdown "
-            f"or with --output to a file that ends in {' or '.join(_WITH_VERDICT)}"
+            f"--thresholds {str(arguments.thresholds)!r} works only with a report that has a verdict; add --markdown, "
+            f"or --output with a file that ends in {' or '.join(_WITH_VERDICT)}"
         )
     found = load_run(arguments.results)
     earlier = list(map(load_results, arguments.earlier))
@@ -80,6 +83,6 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
 
 
 def _judged(results: Results, path: Path) -> Results:
-    """The results with the verdicts by the thresholds in `path` in place of those they hold."""
+    """The results with the verdicts of the thresholds in `path`, which replace their own verdicts."""
     verdicts = judge(run_rows(results), thresholds_for(results.models(), path))
     return msgspec.structs.replace(results, gate=GateInfo(verdicts=verdicts))

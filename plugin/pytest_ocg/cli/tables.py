@@ -1,4 +1,4 @@
-"""`ocg tables`: the paper's tables and figures from the results of any number of runs."""
+"""`ocg tables`: writes the paper's tables and figures from the results of any number of runs."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _NEEDS: Mapping[str, str] = {
     "table3": "Table 3 needs a run with --ocg-shots 0",
     "table4": "Table 4 needs the same model run with --ocg-shots 0 and 1",
     "table7": "Table 7 needs a run with --ocg-shots 0, --ocg-condition ordered and template 0",
-    "reasoning_gains": "Table 7 needs marco-o1 and qwen2-7b, or o1-mini and gpt-4o-mini, for what reasoning adds",
+    "reasoning_gains": "the gain from reasoning in Table 7 needs marco-o1 and qwen2-7b, or o1-mini and gpt-4o-mini",
     "figures": "Figures 3 and 4 need the generations.jsonl of two models or more, run with --ocg-shots 0",
 }
-_PAPER = "paper: 192 concept sets of CommonGen-lite, six templates, in Table 7 template 0 alone"
+_PAPER = "paper: 192 concept sets of CommonGen-lite, six templates; Table 7 has template 0 only"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,9 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
-    """Write the tables and return 0, whatever is missing.
+    """Write the tables and return 0, also if some are missing.
 
-    Raises ResultsError for files that cannot be used and for runs that do not go into one table.
+    Raises ResultsError for files that cannot be used and for runs that cannot be in one table.
     """
     tables = _paper_tables(arguments.results)
     if arguments.json:
@@ -85,14 +85,14 @@ def _paper_tables(paths: Sequence[Path]) -> PaperTables:
         "table7": seventh,
         "reasoning_gains": reasoning_gains(seventh, published),
     }
-    is_there = {**lines, "figures": has_figures}
+    has_table = {**lines, "figures": has_figures}
     return PaperTables(
         **lines,
         models=composed.models if has_figures else (),
         figure3=figure3(composed) if has_figures else (),
         figure4=figure4(composed) if has_figures else (),
         missing=(
-            *(need for name, need in _NEEDS.items() if not is_there[name]),
+            *(need for name, need in _NEEDS.items() if not has_table[name]),
             *_without_deltas("Tables 1 and 7", "--ocg-condition both", first),
             *_without_deltas("Table 4", "--ocg-shots 0 as well", fourth),
         ),
@@ -106,13 +106,13 @@ def _paper_tables(paths: Sequence[Path]) -> PaperTables:
 
 
 def _has_generations(path: Path) -> bool:
-    """Whether replies lie beside the results; a results file that was renamed is not the one they belong to."""
+    """Whether the replies are in the folder of the results; they do not belong to a renamed results file."""
     folder = path if path.is_dir() else path.parent
     return path in (folder, folder / "results.json") and (folder / "generations.jsonl").exists()
 
 
 def _records(paths: Iterable[Path]) -> Iterator[CaseRecord]:
-    """The records of one run after the other, since all of them would not fit into memory."""
+    """The records of one run after another, because all of them do not fit into memory."""
     for path in paths:
         yield from load_run(path).records
 
@@ -126,13 +126,13 @@ def _without_deltas(tables: str, option: str, lines: Iterable[ModelLine]) -> Ite
 def _figure_notes(composed: ComposedLists, lines: Iterable[ModelLine]) -> Iterator[str]:
     left_out = ", ".join(line.model for line in lines if line.model not in composed.models)
     if left_out:
-        yield f"Figures 3 and 4 are without {left_out}, whose results have no generations.jsonl beside them"
+        yield f"Figures 3 and 4 do not show {left_out}: there is no generations.jsonl with the results"
     if composed.unjudged:
-        yield f"Figures 3 and 4: ordered lists that a model has no reply for, so not composed: {composed.unjudged:,}"
+        yield f"Figures 3 and 4: lists without a reply of a model, counted as not composed: {composed.unjudged:,}"
 
 
 def _metric_notes(rows: Sequence[Row]) -> Iterator[str]:
-    """Why a metric has no value, and where its values were not measured alike."""
+    """Why a metric has no value, and which metrics were measured in different ways."""
     names = catalogue.published_metrics()
     measured = [{name: row.metrics[name] for name in names if name in row.metrics} for row in rows]
     yield from footnotes(measured)
@@ -140,11 +140,11 @@ def _metric_notes(rows: Sequence[Row]) -> Iterator[str]:
         there = [scores[name] for scores in measured if name in scores and scores[name].value is not None]
         signatures = dict.fromkeys(quote(score.signature) for score in there)
         if len(signatures) > 1:
-            yield f"{name} was measured as {', '.join(signatures)}, so its values do not compare"
+            yield f"{name} was measured as {', '.join(signatures)}, so its values cannot be compared"
 
 
 def _run_notes(runs: Sequence[Run]) -> Iterator[str]:
-    """What each run was made on, once for those alike, and which of its rows are not of a whole run."""
+    """The recipe of each run, once for equal ones, and the problems of rows that are not complete."""
     yield from dict.fromkeys(recipe_line(found.results) for found in runs)
     for found in runs:
         for one in run_rows(found.results):

@@ -1,4 +1,4 @@
-"""`ocg thresholds`: what a model must hold, shown, or written from results or from the paper."""
+"""`ocg thresholds`: shows the thresholds of a model, or writes them from results or from the paper."""
 
 from __future__ import annotations
 
@@ -31,39 +31,40 @@ _LONGEST_LINE = 2_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `run` reads."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter  # a path that is wrapped cannot be copied
-    parser.epilog = f"Each line of a threshold file is explained in\n  {resource('thresholds', 'README.md')}"
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter  # a wrapped path cannot be copied
+    parser.epilog = f"This file explains each line of a threshold file:\n  {resource('thresholds', 'README.md')}"
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    show = _action(actions, "show", "what a model must hold")
+    show = _action(actions, "show", "show the thresholds of a model")
     show.add_argument("model", metavar="MODEL", help="a model's name, or a threshold file")
     show.add_argument(
         "thresholds",
         type=Path,
         metavar="THRESHOLDS",
         nargs="?",
-        help="a threshold file, a folder of MODEL.toml files, or published; default: thresholds/MODEL.toml here",
+        help="a threshold file, a folder of MODEL.toml files, or published; default: thresholds/MODEL.toml in the "
+        "current folder",
     )
     write = _action(actions, "write", "write or renew threshold files from a run")
-    write.add_argument("results", type=Path, metavar="RESULTS", help="results.json, or the folder it lies in")
+    write.add_argument("results", type=Path, metavar="RESULTS", help="results.json, or its folder")
     write.add_argument(
         "thresholds",
         type=Path,
         metavar="THRESHOLDS",
         nargs="?",
-        help="a threshold file, or a folder of MODEL.toml files; default: thresholds/MODEL.toml here",
+        help="a threshold file, or a folder of MODEL.toml files; default: thresholds/MODEL.toml in the current folder",
     )
     write.add_argument(
         "--margin",
         type=float,
         default=MARGIN,
         metavar="POINTS",
-        help=f"distance of floors and ceilings from what was measured; default: {MARGIN}",
+        help=f"distance of min and max from the measured value; default: {MARGIN}",
     )
     write.add_argument(
         "--max-drop",
         type=float,
         metavar="POINTS",
-        help="in a new selection, allow such a drop from the baseline beside the noise, instead of floors",
+        help="in a new selection, write max_drop (a drop from the baseline, in addition to the noise) and not min",
     )
     published = _action(actions, "from-published", "write the threshold files of the paper's models")
     published.add_argument(
@@ -80,7 +81,7 @@ def _action(actions: Any, name: str, summary: str) -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
-    """Do as asked, write what came of it, and return 0.
+    """Run the action, write its result, and return 0.
 
     Raises OptionError for a model without thresholds, ResultsError and ThresholdError for files that cannot be used.
     """
@@ -98,8 +99,8 @@ def _show(arguments: argparse.Namespace, stream: TextIO) -> None:
     found = path if path.is_file() else find_thresholds(arguments.model, arguments.thresholds, rootdir=Path.cwd())
     if found is None:
         raise OptionError(
-            f"there are no thresholds for {arguments.model!r}; give a file, or where to look for "
-            f"{file_name(arguments.model)!r}, such as published"
+            f"no thresholds found for {arguments.model!r}; give a threshold file, or a folder with "
+            f"{file_name(arguments.model)!r}, or published"
         )
     thresholds = load_thresholds(found)
     if arguments.json:
@@ -152,14 +153,14 @@ def _write(arguments: argparse.Namespace, stream: TextIO) -> None:
         ).path
         for one in rows
     ]
-    _tell(written, arguments, stream)
+    _report_written(written, arguments, stream)
 
 
 def _from_published(arguments: argparse.Namespace, stream: TextIO) -> None:
-    _tell(write_published(arguments.folder), arguments, stream)
+    _report_written(write_published(arguments.folder), arguments, stream)
 
 
-def _tell(written: list[Path], arguments: argparse.Namespace, stream: TextIO) -> None:
+def _report_written(written: list[Path], arguments: argparse.Namespace, stream: TextIO) -> None:
     names = [str(path) for path in written]
     if arguments.json:
         stream.write(json.dumps({"schema": 1, "written": names}, indent=2) + "\n")

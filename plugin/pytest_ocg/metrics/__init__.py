@@ -1,4 +1,4 @@
-"""The metrics by name: the one called for, imported on use, and those that an option stands for."""
+"""Metrics by name: load one, imported on use, or choose those that an option selects."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def load_metric(name: str, store: ScoreStore | None = None) -> Metric:
-    """The metric of this name, which needs no scoring model.
+    """The metric of this name, one that needs no scoring model.
 
-    Its factory is called without arguments, or with `store` where the catalogue says that its scores are kept. Raises
-    MetricError for a name that there is not, with the nearest ones.
+    Its factory is called with `store` if the catalogue has `has_stored_scores`, otherwise without arguments. Raises
+    MetricError for an unknown name, with the most similar names.
     """
     names = catalogue.needing("replies")
     if name not in names:
         raise MetricError(_unknown(name, names))
     make = _factory(name)
-    return cast("Metric", make(store) if catalogue.METRICS[name].is_kept else make())
+    return cast("Metric", make(store) if catalogue.METRICS[name].has_stored_scores else make())
 
 
 def open_model_metric(name: str, context: ScoringContext) -> Metric:
-    """The metric of this name, whose scoring model is loaded at the first text without a kept score."""
+    """The metric of this name; its scoring model is loaded at the first text without a stored score."""
     return cast("Metric", _factory(name)(context))
 
 
 def choose_metrics(wanted: Sequence[str], *, has_gpu: bool, own: Sequence[str] = ()) -> tuple[str, ...]:
-    """The metrics that `--ocg-metrics` stands for, beyond those that every run has.
+    """The metrics that `--ocg-metrics` selects, in addition to those of every run.
 
-    `cheap` is all that need no model, with those that hooks added, `own`; `all` those that do as well, `auto` all where
-    there is a GPU and cheap where not. Raises MetricError for an unknown name, with the nearest ones, and for one of
-    `own` that cannot stand in a table, an option and a file, or is a shipped metric's.
+    `cheap` selects the metrics without a model and those that hooks added, `own`. `all` adds the metrics with a model.
+    `auto` is `all` on a machine with a GPU, otherwise `cheap`. Raises MetricError for an unknown name, with the most
+    similar names, and for a name in `own` that a shipped metric has or that a table, an option or a file cannot have.
     """
     order, cheap, model = (catalogue.needing(needs) for needs in ("verdicts", "replies", "model"))
     shipped = {*catalogue.METRICS, "cheap", "all", "auto"}
     for name in own:
         if not _NAME.fullmatch(name) or name in shipped:
             raise MetricError(
-                f"metric {name!r} cannot be added by that name: it must be lower-case letters, digits and _, and none "
-                f"of {', '.join(sorted(shipped))}"
+                f"metric {name!r} cannot be added by that name; choose one of lower-case letters, digits and _ that is "
+                f"not one of {', '.join(sorted(shipped))}"
             )
     groups: dict[str, tuple[str, ...]] = {
         "cheap": (*cheap, *own),
@@ -69,5 +69,5 @@ def _factory(name: str) -> Callable[..., object]:
 
 def _unknown(name: str, names: Sequence[str]) -> str:
     if name in catalogue.needing("verdicts"):
-        return f"metric {name!r} is part of every run and need not be asked for; to choose are {', '.join(names)}"
-    return f"unknown metric {name!r}{did_you_mean(name, names, 3) or '.'} To choose are {', '.join(names)}"
+        return f"metric {name!r} is part of every run; remove it from the list, or choose from {', '.join(names)}"
+    return f"unknown metric {name!r}{did_you_mean(name, names, 3) or '.'} Choose from {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""What a metric takes and gives: replies by set, statistics per set, the scores made from them, and scoring models."""
+"""Input and output of a metric: replies by set, statistics by set, scores, and the context for scoring models."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ SetKey = tuple[int, str]
 """Template and concept set id."""
 
 Replies = Mapping[SetKey, Sequence[str]]
-"""The scored replies of each set under each template, errors left out; 24 where all orders have one."""
+"""The scored replies of each set under each template, without errors; 24 if every order has a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A measured number, over how many values it was taken, and how it was computed.
+    """A measured number, the number of values behind it, and how it was computed.
 
-    `value` is None where nothing could be measured, and `reason` says why. `count` is in what the metric averages over:
-    replies or sets. Scores compare only where `signature` is equal.
+    `value` is None if nothing could be measured; then `reason` is not empty. `count` is a number of replies or sets,
+    depending on what the metric averages over. Scores can be compared only if their `signature` is equal.
     """
 
     value: float | None
@@ -31,21 +31,25 @@ class Score:
 
     def __post_init__(self) -> None:
         if self.value is None and not self.reason:
-            raise MetricError(f"a score without a value needs a reason (signature {self.signature!r})")
+            raise MetricError(f"a score without a value must have a reason (signature {self.signature!r})")
         if self.value is not None and not math.isfinite(self.value):
-            raise MetricError(f"a score is a finite number or None, not {self.value!r} (signature {self.signature!r})")
+            raise MetricError(
+                f"a score must be a finite number or None, not {self.value!r} (signature {self.signature!r})"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class SetStatistic:
-    """What one set under one template adds to its template's mean: a sum in the metric's unit, and of how many."""
+    """The part of one set in the mean of its template: a sum in the metric's unit, and the number of values in it."""
 
     total: float
     count: int
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.total) or self.count < 0:
-            raise MetricError(f"a set adds a finite sum of 0 or more values, not {self.total!r} of {self.count!r}")
+            raise MetricError(
+                f"a set statistic must be a finite sum of 0 or more values, not {self.total!r} of {self.count!r}"
+            )
 
 
 Statistics = Mapping[SetKey, SetStatistic]
@@ -53,11 +57,11 @@ Statistics = Mapping[SetKey, SetStatistic]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A metric's result on one model and condition: the score, the same within each template, and what it is made of.
+    """A metric's result on one model and condition: the score, the scores of each template, and the set statistics.
 
-    `statistics` lets the score be taken again over other choices of sets by `average_over_templates`, without the
-    replies; None where the score is no mean over sets. `left_out` is how many replies the metric has no value for, and
-    `cut` how many replies or pairs were scored by their beginning alone; 0 as well where a metric does not count them.
+    With `statistics`, `average_over_templates` computes the score of another choice of sets without the replies; None
+    if the score is not a mean over sets. `left_out` is the number of replies without a value, `cut` of replies or pairs
+    of which only the beginning was scored. A metric that does not count them has 0.
     """
 
     score: Score
@@ -68,19 +72,19 @@ class Measurement:
 
 
 class Metric(Protocol):
-    """Something that can be measured on replies alone."""
+    """A metric that is computed from replies alone."""
 
     @property
     def name(self) -> str:
-        """Its name in tables, options and threshold files."""
+        """The name in tables, options and threshold files."""
         ...
 
     def signature(self) -> str:
-        """All that can change the number, as `key:value` joined by `|`; no model is loaded for it."""
+        """Everything that can change the number, as `key:value` joined by `|`; no model is loaded."""
         ...
 
     def measure(self, replies: Replies) -> Measurement:
-        """The result on `replies`; the same whatever the order of sets and of the replies within a set."""
+        """The result on `replies`; the order of sets and of replies within a set does not change it."""
         ...
 
 
@@ -88,24 +92,24 @@ MetricFactory = Callable[[], Metric]
 
 
 def template_averages(statistics: Statistics) -> dict[int, float]:
-    """For each template that has values, lowest first: the sum of its sets' totals over the sum of their counts."""
-    gathered: dict[int, list[SetStatistic]] = {}
+    """The sum of totals divided by the sum of counts, for each template that has values, lowest template first."""
+    by_template: dict[int, list[SetStatistic]] = {}
     for (template, _), statistic in statistics.items():
-        gathered.setdefault(template, []).append(statistic)
+        by_template.setdefault(template, []).append(statistic)
     return {
-        template: math.fsum(statistic.total for statistic in gathered[template]) / count
-        for template in sorted(gathered)
-        if (count := sum(statistic.count for statistic in gathered[template]))
+        template: math.fsum(statistic.total for statistic in by_template[template]) / count
+        for template in sorted(by_template)
+        if (count := sum(statistic.count for statistic in by_template[template]))
     }
 
 
 def average(values: Sequence[float]) -> float | None:
-    """The mean, equal for any order of `values`; None of none."""
+    """The mean, the same for any order of `values`; None if there are no values."""
     return math.fsum(values) / len(values) if values else None
 
 
 def average_over_templates(statistics: Statistics) -> float | None:
-    """The mean of the templates' own averages, over the templates that have values; None if none.
+    """The mean of the averages of the templates that have values; None if there are no values.
 
     Defined in docs/definitions.md, Metrics.
     """
@@ -113,7 +117,7 @@ def average_over_templates(statistics: Statistics) -> float | None:
 
 
 def measurement(statistics: Statistics, signature: str, *, reason: str, left_out: int = 0, cut: int = 0) -> Measurement:
-    """The result that set statistics amount to; `reason` is said where they hold no value at all."""
+    """The result of set statistics; `reason` is the score's reason if they have no value."""
     counts: dict[int, int] = {}
     for (template, _), statistic in statistics.items():
         counts[template] = counts.get(template, 0) + statistic.count
@@ -129,24 +133,24 @@ def measurement(statistics: Statistics, signature: str, *, reason: str, left_out
 
 
 class ScoreStore(Protocol):
-    """Scores by scorer and key, kept between runs; the reply cache is one."""
+    """Stores scores by scorer and key between runs; the reply cache is one."""
 
     def scores(self, scorer: str, keys: Sequence[str]) -> dict[str, float]:
-        """Those of the keys that this scorer has scored."""
+        """The scores that this scorer has for the keys; keys without a score are left out."""
         ...
 
     def add_scores(self, scorer: str, scores: Mapping[str, float]) -> None:
-        """Keep new scores; a key that has one keeps it."""
+        """Store new scores; a score that a key already has does not change."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringContext:
-    """How scoring models are to be had and run.
+    """How scoring models are loaded and run.
 
     `perplexity_model` and `bleurt_model` are hub ids, local folders, `.gguf` files or registry names. `progress` is
     called with a label, the number of texts or pairs scored, and their total; first with 0, before anything is loaded.
-    `notice` takes what the user must hear of once.
+    `notice` is called with messages for the user.
     """
 
     store: ScoreStore

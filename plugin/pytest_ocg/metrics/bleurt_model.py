@@ -1,4 +1,4 @@
-"""A BLEURT-20 checkpoint as bleurt-pytorch saves it: its tokens, its weights in RemBERT, and its scores."""
+"""A BLEURT-20 checkpoint as bleurt-pytorch saves it: its tokenizer, its weights in RemBERT, and its scores."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ _SPECIAL = re.compile(r"(\[CLS\]|\[SEP\]|\[PAD\]|\[UNK\]|\[MASK\])")
 
 @dataclass(frozen=True, slots=True)
 class EncodedPair:
-    """The token numbers of one pair: start, reference, separator, then from `candidate_start` candidate, separator."""
+    """The token numbers of one pair: start, reference, separator, candidate (from `candidate_start`), separator."""
 
     tokens: tuple[int, ...]
     candidate_start: int
 
 
 class PairTokenizer:
-    """The checkpoint's sentencepiece model, and how it frames and cuts a pair.
+    """The checkpoint's sentencepiece model; it frames and cuts pairs.
 
-    A special token that is spelt out in a text becomes that token, as in bleurt-pytorch; a lone surrogate, which cannot
-    be written as UTF-8, becomes U+FFFD.
+    A text like "[SEP]" becomes that special token, as in bleurt-pytorch. A lone surrogate, which UTF-8 cannot encode,
+    becomes U+FFFD.
     """
 
     def __init__(self, file: Path) -> None:
-        """Read `file`; raises OSError or ValueError where it is no sentencepiece model with BERT's frame tokens."""
+        """Read `file`; raises OSError or ValueError if it is not a sentencepiece model with BERT's frame tokens."""
         library: Any = importlib.import_module("sentencepiece")
         content = file.read_bytes()
         self._processor: Any = library.SentencePieceProcessor()
         try:
             is_loaded = bool(content) and self._processor.LoadFromSerializedProto(content)
         except RuntimeError as cause:
-            raise ValueError(f"{file.name} is no sentencepiece model") from cause
+            raise ValueError(f"{file.name} is not a sentencepiece model") from cause
         if not is_loaded:
-            raise ValueError(f"{file.name} is no sentencepiece model")
+            raise ValueError(f"{file.name} is not a sentencepiece model")
         missing = [piece for piece in (_START, _SEPARATOR) if self._known(piece) is None]
         if missing:
             raise ValueError(f"{file.name} has no piece {missing[0]!r}")
@@ -62,22 +62,22 @@ class PairTokenizer:
 
     @property
     def vocabulary_size(self) -> int:
-        """How many pieces there are; token numbers are below it."""
+        """The number of pieces; token numbers are below it."""
         return int(self._processor.get_piece_size())
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """The token numbers of a text alone, unframed and uncut; made once for each different text."""
+        """The token numbers of a text, without frame and cut; computed once for each different text."""
         known = self._texts.get(text)
         if known is None:
             known = self._texts[text] = tuple(self._encode(text))
         return known
 
     def pair_tokens(self, reference: str, candidate: str) -> int:
-        """How many tokens the framed pair has before any cut."""
+        """The number of tokens of the framed pair before a cut."""
         return len(self.encode(reference)) + len(self.encode(candidate)) + _FRAME_TOKENS
 
     def encode_pair(self, reference: str, candidate: str) -> EncodedPair:
-        """The framed pair, cut to `MAX_TOKENS` at the ends of its texts, from whichever is longer at the time."""
+        """The framed pair, cut to `MAX_TOKENS`: the longer text loses its last token until both texts fit."""
         first, second = self.encode(reference), self.encode(candidate)
         kept_first, kept_second = kept_tokens(len(first), len(second), MAX_TOKENS - _FRAME_TOKENS)
         head = (self._start, *first[:kept_first], self._separator)
@@ -99,7 +99,7 @@ class PairTokenizer:
 
 
 def kept_tokens(first: int, second: int, room: int) -> tuple[int, int]:
-    """How many tokens of each text stay, when the longer one (of equal ones the second) gives one up until both fit."""
+    """The tokens of each text that stay if the longer text, or of equal texts the second, is cut until both fit."""
     excess = first + second - room
     if excess <= 0:
         return first, second
@@ -134,7 +134,7 @@ class LoadedBleurt:
 
 
 def bleurt_spec(name: str) -> ModelSpec:
-    """Where the checkpoint is had: one of `CHECKPOINTS`, a hub id ORG/NAME or ORG/NAME@REVISION, or a local folder.
+    """The source of the checkpoint: one of `CHECKPOINTS`, a hub id ORG/NAME or ORG/NAME@REVISION, or a local folder.
 
     Raises ModelError for anything else.
     """
@@ -146,24 +146,26 @@ def bleurt_spec(name: str) -> ModelSpec:
         spec = resolve_model(name, {})
     except ModelError as cause:
         near = did_you_mean(name, CHECKPOINTS) or "."
-        raise ModelError(f"BLEURT model {name!r} is not there{near} {choices}") from cause
+        raise ModelError(f"BLEURT model {name!r} was not found{near} {choices}") from cause
     if spec.backend != HUGGINGFACE or Path(spec.source).suffix == ".gguf":
-        raise ModelError(f"BLEURT model {name!r} is no BLEURT checkpoint. {choices}")
+        raise ModelError(f"BLEURT model {name!r} is not a BLEURT checkpoint. {choices}")
     return spec
 
 
 def load_bleurt(source: Source, device: Device, *, allow_pickle: bool) -> LoadedBleurt:
-    """The checkpoint of a source whose files are on this machine; raises ModelError that says what is wrong with it."""
+    """The loaded checkpoint of a source whose files are on this machine; raises ModelError if it cannot be loaded."""
     torch: Any = importlib.import_module("torch")
     check_device(device, torch)
     path = source.path
     assert path is not None, f"{source.name} was not fetched"
-    with _explained(source, device):
+    with _as_model_error(source, device):
         library: Any = importlib.import_module("transformers")
         config = library.RemBertConfig(**rembert_settings(json.loads((path / "config.json").read_text("utf-8"))))
         tokenizer = PairTokenizer(path / "spm.model")
         if tokenizer.vocabulary_size > config.vocab_size:
-            raise ValueError(f"spm.model has {tokenizer.vocabulary_size} pieces, the weights {config.vocab_size}")
+            raise ValueError(
+                f"spm.model has {tokenizer.vocabulary_size} pieces, but the weights have {config.vocab_size}"
+            )
         model, found = library.RemBertForSequenceClassification.from_pretrained(
             path,
             config=config,
@@ -173,25 +175,27 @@ def load_bleurt(source: Source, device: Device, *, allow_pickle: bool) -> Loaded
             weights_only=True,
             output_loading_info=True,
         )
-        strange = {name for name in found["unexpected_keys"] if not name.endswith(_UNUSED_WEIGHTS)}
-        wrong = sorted({*found["missing_keys"], *strange, *map(str, found["mismatched_keys"])})
+        unexpected = {name for name in found["unexpected_keys"] if not name.endswith(_UNUSED_WEIGHTS)}
+        wrong = sorted({*found["missing_keys"], *unexpected, *map(str, found["mismatched_keys"])})
         if wrong:
             raise ValueError(f"{len(wrong)} weights are missing or do not fit, such as {wrong[0]!r}")
         return LoadedBleurt(model.to(device.name).eval(), tokenizer, device)
 
 
 def rembert_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A BLEURT-20 configuration in RemBERT's terms; raises ValueError where it is of something else."""
+    """A BLEURT-20 configuration with RemBERT's names; raises ValueError if it is of another model."""
     if config.get("model_type") != "bleurt" or not config.get("embedding_size"):
         raise ValueError(
-            f"config.json is of model_type {config.get('model_type')!r} with embedding_size "
-            f"{config.get('embedding_size')!r}, not of BLEURT-20"
+            f"config.json has model_type {config.get('model_type')!r} and embedding_size "
+            f"{config.get('embedding_size')!r}, so it is not of BLEURT-20"
         )
     missing = [name for name in _SAME_NAME if name not in config]
     if missing:
         raise ValueError(f"config.json has no {missing[0]!r}")
     if config["max_position_embeddings"] < MAX_TOKENS:
-        raise ValueError(f"it reads {config['max_position_embeddings']!r} tokens, not {MAX_TOKENS}")
+        raise ValueError(
+            f"config.json has max_position_embeddings {config['max_position_embeddings']!r}, less than {MAX_TOKENS}"
+        )
     return {
         **{name: config[name] for name in _SAME_NAME},
         "input_embedding_size": config["embedding_size"],
@@ -201,7 +205,7 @@ def rembert_settings(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_encoded(loaded: LoadedBleurt, batch: Sequence[EncodedPair]) -> list[float]:
-    """The score of each pair, padded to the longest of them; padding is masked and changes nothing."""
+    """The score of each pair; pairs are padded to the longest one, and the mask excludes the padding."""
     torch: Any = importlib.import_module("torch")
     width = max(len(pair.tokens) for pair in batch)
     tokens, mask, segments = [], [], []
@@ -218,20 +222,20 @@ def score_encoded(loaded: LoadedBleurt, batch: Sequence[EncodedPair]) -> list[fl
 
 
 @contextmanager
-def _explained(source: Source, device: Device) -> Iterator[None]:
-    """Turns what loading raises into one error that names the checkpoint and what to do."""
+def _as_model_error(source: Source, device: Device) -> Iterator[None]:
+    """Turns an exception of loading into a ModelError with the checkpoint and the way out."""
     weights: Any = importlib.import_module("safetensors")
     settings: Any = importlib.import_module("huggingface_hub.errors")
     known = (OSError, ValueError, KeyError, TypeError, RuntimeError, MemoryError, pickle.UnpicklingError,
              weights.SafetensorError, settings.StrictDataclassError)  # fmt: skip
-    shown = f"BLEURT model {source.name!r} cannot be loaded"
+    problem = f"BLEURT model {source.name!r} cannot be loaded"
     try:
         yield
     except known as cause:
         if is_out_of_memory(cause):
-            raise ModelError(f"{shown}: out of memory on {device.name}; {SMALLER}") from cause
-        gist = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
+            raise ModelError(f"{problem}: out of memory on {device.name}; {SMALLER}") from cause
+        first_line = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
         raise ModelError(
-            f"{shown}: {gist}; it must be a complete BLEURT-20 checkpoint as bleurt-pytorch saves them, "
+            f"{problem}: {first_line}; use a complete BLEURT-20 checkpoint as bleurt-pytorch saves it, "
             f"such as {CHECKPOINTS['BLEURT-20']}"
         ) from cause

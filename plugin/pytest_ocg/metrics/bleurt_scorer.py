@@ -1,4 +1,4 @@
-"""Scores pairs of texts with a BLEURT-20 checkpoint: batches by length, memory, and whether scores mean something."""
+"""Scores pairs of texts with a BLEURT-20 checkpoint: batches by length, memory, and a check of the scores."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ Pair = tuple[str, str]
 """Reference and candidate."""
 
 BATCH_TOKENS: Mapping[str, int] = MappingProxyType({"cpu": 2048, "mps": 8192, "cuda": 32768})
-LEAST_DIFFERENCE = 0.3
+MINIMUM_DIFFERENCE = 0.3
 
-_RECIPE = 1  # part of every score's identity: raise it with whatever changes scores
-_UNALIKE = ("A dog catches a frisbee in the park.", "The committee has put off its vote on property taxes.")
+_RECIPE = 1  # part of every score's identity: increase it when a change here changes scores
+_UNRELATED = ("A dog catches a frisbee in the park.", "The committee has put off its vote on property taxes.")
 _PUBLISHED_PAIR = ("this is a random sentence", "this looks like a random sentence")
-_PUBLISHED_SCORES = {"lucadiliello/bleurt-20": 0.7930, "lucadiliello/bleurt-20-d12": 0.8080}  # in their model cards
-_PUBLISHED_WITHIN = 0.01
+_PUBLISHED_SCORES = {"lucadiliello/bleurt-20": 0.7930, "lucadiliello/bleurt-20-d12": 0.8080}  # from their model cards
+_PUBLISHED_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPairs:
-    """The scores of some of the pairs by their place among all, and which of these were cut to `MAX_TOKENS`."""
+    """The scores of some pairs by index among all pairs, and the indices of those that were cut to `MAX_TOKENS`."""
 
     scores: Mapping[int, float]
     cut: frozenset[int]
 
 
 class BleurtScorer:
-    """Scores pairs of texts with one checkpoint, which is loaded for the first pair and freed by `close`.
+    """Scores pairs of texts with one checkpoint; the first pair loads it and `close` frees it.
 
-    A batch has as many pairs as their length and the kind of device allow, and no more than `batch_size` if that is
-    given. `checks_meaning` False leaves out the check that scores mean something, for random weights in tests.
+    The length of the pairs and the kind of device limit the size of a batch; `batch_size` limits it further. With
+    `checks_meaning` False the scores of the checkpoint are not checked; tests with random weights need this.
     """
 
     def __init__(
@@ -69,21 +69,21 @@ class BleurtScorer:
         self._batch_tokens: int | None = None
 
     def identity(self) -> str:
-        """All that can change a score but its pair, as `key:value` joined by `|`; loads nothing.
+        """Everything except the pair that can change a score, as `key:value` joined by `|`; loads nothing.
 
-        Raises ModelError for a checkpoint that cannot be had, or whose weights are pickles and those are not allowed.
+        Raises ModelError if the checkpoint is not available, or if its weights are pickles and these are not allowed.
         """
         source = self._find()
-        # Where a local checkpoint lies does not change its scores.
+        # The folder of a local checkpoint does not change its scores.
         name = source.name if source.path is None or source.kind == "hub" else source.path.name
         version = (source.revision or source.content or "")[:16]
         return f"model:{name}|version:{version}|dtype:{DTYPE}|max_tokens:{MAX_TOKENS}|recipe:{_RECIPE}"
 
     def score(self, pairs: Sequence[Pair]) -> Iterator[ScoredPairs]:
-        """The scores of all pairs, batch by batch, the longest pairs first; the same in any order of `pairs`.
+        """The scores of all pairs, batch by batch, the longest pairs first; the order of `pairs` does not change them.
 
-        Raises ModelError for a checkpoint that cannot be loaded or does not fit into memory with a single pair,
-        MetricError where it scores nonsense.
+        Raises ModelError if the checkpoint cannot be loaded or a single pair does not fit into memory, MetricError if
+        its scores are wrong.
         """
         if not pairs:
             return
@@ -103,7 +103,7 @@ class BleurtScorer:
             start += len(batch)
 
     def close(self) -> None:
-        """Drop the checkpoint and give its memory back; another `score` would load it again."""
+        """Free the checkpoint and its memory; the next `score` loads it again."""
         if self._loaded is not None:
             self._loaded = None
             free_memory()
@@ -124,8 +124,8 @@ class BleurtScorer:
         return self._loaded
 
     def _size_for(self, loaded: LoadedBleurt, pair_tokens: int) -> int:
-        fitting = max(1, (self._batch_tokens or BATCH_TOKENS[loaded.device.kind]) // pair_tokens)
-        return min(fitting, self._batch_size or fitting)
+        most_pairs = max(1, (self._batch_tokens or BATCH_TOKENS[loaded.device.kind]) // pair_tokens)
+        return min(most_pairs, self._batch_size or most_pairs)
 
     def _score_batch(self, loaded: LoadedBleurt, pairs: Sequence[Pair]) -> list[float]:
         encoded = [loaded.tokenizer.encode_pair(*pair) for pair in pairs]
@@ -147,22 +147,23 @@ class BleurtScorer:
 
 
 def check_meaning(name: str, score: Callable[[Sequence[Pair]], Sequence[float]]) -> None:
-    """Raise MetricError unless identical texts score far above unrelated ones, and a known checkpoint as published."""
-    one, other = _UNALIKE
-    alike_one, alike_other, forth, back = score([(one, one), (other, other), (one, other), (other, one)])
-    # Put so that a NaN in any place does not pass.
-    if not all(alike - unlike >= LEAST_DIFFERENCE for alike in (alike_one, alike_other) for unlike in (forth, back)):
+    """Raise MetricError if identical texts do not score far above unrelated ones, or a published score differs."""
+    one, other = _UNRELATED
+    identical_one, identical_other, forward, backward = score([(one, one), (other, other), (one, other), (other, one)])
+    # Written so that a NaN fails.
+    identical, unrelated = (identical_one, identical_other), (forward, backward)
+    if not all(high - low >= MINIMUM_DIFFERENCE for high in identical for low in unrelated):
         raise MetricError(
-            f"BLEURT model {name!r} scores identical texts {alike_one:.3f} and {alike_other:.3f}, unrelated ones "
-            f"{forth:.3f} and {back:.3f}, which should be {LEAST_DIFFERENCE} apart at least: "
-            "its weights are not those of a trained BLEURT-20; choose another"
+            f"BLEURT model {name!r} scores identical texts {identical_one:.3f} and {identical_other:.3f}, "
+            f"unrelated texts {forward:.3f} and {backward:.3f}; the difference must be at least {MINIMUM_DIFFERENCE}, "
+            "so its weights are not those of a trained BLEURT-20; choose another checkpoint"
         )
     published = _PUBLISHED_SCORES.get(name.casefold())
     if published is None:
         return
     [found] = score([_PUBLISHED_PAIR])
-    if not abs(found - published) <= _PUBLISHED_WITHIN:
+    if not abs(found - published) <= _PUBLISHED_TOLERANCE:
         raise MetricError(
-            f"BLEURT model {name!r} scores {_PUBLISHED_PAIR!r} {found:.4f} where its model card says {published:.4f}: "
-            "its files or the installed transformers are not what this was made for; download it anew"
+            f"BLEURT model {name!r} scores {_PUBLISHED_PAIR!r} {found:.4f}, but its model card has {published:.4f}; "
+            "its files are damaged or the installed transformers is not supported: download the checkpoint again"
         )

@@ -1,6 +1,6 @@
-"""Every fact about every metric, once: whoever shows, limits or computes metrics asks here.
+"""The catalogue of metrics: each fact about each metric is here once, for code that shows, limits or computes it.
 
-A metric is added by its class and an entry in `METRICS`. Functions read that mapping when they are called.
+To add a metric, write its class and an entry in `METRICS`. Functions read that mapping when they are called.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ PER_CENT = (0.0, 100.0)
 
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
-    """What is known of a metric without computing it.
+    """The facts about a metric that are known without computing it.
 
-    - `title` is its column's, of one or two lines.
-    - `needs` is what it is computed from: the verdicts that every run has, the replies, or a scoring model besides.
-    - `factory` is the `module:name` that makes it, None for what `metrics.order` computes. `is_kept`: the factory takes
-      the store of scores, since looking a set up is quicker than measuring it. `model_option` is the field of Options
-      that names the scoring model.
-    - `low` and `high` bound its value, in its own unit. `first_limit` is the bound that new thresholds give it, on the
-      side where it is worse, None where they give none; `limit_rank` orders them in the file. `tolerance` is how far a
-      run may be worse than the paper, in points beside the noise of its concept sets (thresholds/README.md).
-    - `margin_share`: a point of margin is this share of the value instead of one unit.
-    - `is_share_of_replies`: a reply that is missing could only have lowered it.
-    - `has_pattern_value`: results have it for each part-of-speech pattern. `has_pattern_limit`: from the cases of that
-      pattern alone; a diverse rate is that of whole sets.
-    - `without_interval` is why it has no interval over concept sets, empty where it has one.
+    - `title` is the title of its column, one or two lines.
+    - `needs` is the input: the verdicts that every run has, the replies, or the replies and a scoring model.
+    - `factory` is the `module:name` that makes it, None for the metrics of `metrics.order`. `has_stored_scores`: the
+      factory takes the store of scores, because reading the score of a set is faster than measuring it. `model_option`
+      is the field of Options with the name of the scoring model.
+    - `low` and `high` are the bounds of its value, in its own unit. `first_limit` is the limit that new thresholds have
+      for it, on the side of worse values, None if they have none; `limit_rank` is the order in the file. `tolerance` is
+      how much worse than the paper a run may be, in points, in addition to the noise of its concept sets
+      (thresholds/README.md).
+    - `margin_share`: a point of margin is this share of the value, not one unit.
+    - `is_share_of_replies`: a missing reply could only have lowered it.
+    - `has_pattern_value`: results have it for each part-of-speech pattern. `has_pattern_limit`: its value is computed
+      from the cases of that pattern alone; a diverse rate needs whole sets.
+    - `without_interval` is the reason why it has no interval over concept sets, empty if it has one.
     - `is_published`: the paper's Table 1 has a column for it.
     """
 
     title: str
     needs: Literal["verdicts", "replies", "model"]
     factory: str | None = None
-    is_kept: bool = False
+    has_stored_scores: bool = False
     model_option: str | None = None
     low: float = PER_CENT[0]
     high: float = PER_CENT[1]
@@ -95,7 +96,7 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
             title="pBLEU",
             needs="replies",
             factory="pytest_ocg.metrics.pbleu:PairwiseBleu",
-            is_kept=True,
+            has_stored_scores=True,
             first_limit="max",
             limit_rank=5,
             tolerance=2.0,
@@ -106,7 +107,7 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
             needs="model",
             factory="pytest_ocg.metrics.pbleurt:open_pbleurt",
             model_option="bleurt_model",
-            low=-100.0,  # BLEURT times 100 leaves 0 to 100 on either side
+            low=-100.0,  # BLEURT times 100 can be below 0 and above 100
             high=200.0,
             is_published=True,
         ),
@@ -149,22 +150,22 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
 
 
 def needing(needs: Literal["verdicts", "replies", "model"]) -> tuple[str, ...]:
-    """The names of the metrics that are computed from this, in the order of the tables."""
+    """The names of the metrics with this input, in the order of the tables."""
     return tuple(name for name, facts in METRICS.items() if facts.needs == needs)
 
 
 def label_of(name: str) -> str:
-    """The title of a metric on one line; a metric that a hook added is called by its name."""
+    """The title of a metric on one line; a metric from a hook has its name as title."""
     return METRICS[name].label if name in METRICS else name
 
 
 def title_of(name: str) -> str:
-    """The title of a metric's column, of one or two lines; a metric that a hook added is called by its name."""
+    """The title of a metric's column, one or two lines; a metric from a hook has its name as title."""
     return METRICS[name].title if name in METRICS else name
 
 
 def published_metrics() -> tuple[str, ...]:
-    """The metrics that the paper's Table 1 has a column for, in its order."""
+    """The metrics with a column in the paper's Table 1, in its order."""
     return tuple(name for name, facts in METRICS.items() if facts.is_published)
 
 
@@ -174,7 +175,7 @@ def pattern_metrics() -> tuple[str, ...]:
 
 
 def first_limits() -> dict[str, Literal["min", "max"]]:
-    """The metrics that new thresholds limit, the most telling first, and on which side they are worse."""
+    """The metrics that new thresholds limit, the most important first, and the limit of each: `min` or `max`."""
     limited = {name: facts for name, facts in METRICS.items() if facts.first_limit is not None}
     ranked = sorted(limited.items(), key=lambda entry: entry[1].limit_rank)
     return {name: facts.first_limit for name, facts in ranked if facts.first_limit is not None}

@@ -1,4 +1,4 @@
-"""How much replies differ within themselves and from each other: distinct-n and diverse rate.
+"""Distinct-n and diverse rate: how different the words of a reply are, and the replies to a set.
 
 Defined in docs/definitions.md, Metrics.
 """
@@ -14,24 +14,24 @@ from pytest_ocg.metrics.base import Measurement, Replies, Score, SetStatistic, a
 
 
 def ngrams(words: Sequence[str], n: int) -> Iterator[tuple[str, ...]]:
-    """Every run of `n` neighbouring words, first to last."""
+    """Every sequence of `n` neighbouring words, first to last."""
     return zip(*(words[start:] for start in range(n)), strict=False)
 
 
 def distinct(text: str, n: int) -> float | None:
-    """Different word n-grams over words, 0 to 1; None for a text of fewer than `n` words, which has no n-gram."""
+    """Number of different word n-grams divided by number of words, 0 to 1; None for a text of fewer than `n` words."""
     words = text.split()
     return len(set(ngrams(words, n))) / len(words) if len(words) >= n else None
 
 
 def diverse_rate(replies: Sequence[str]) -> float | None:
-    """Different replies over replies, 0 to 1; None of none."""
+    """Number of different replies divided by number of replies, 0 to 1; None without replies."""
     return len(set(replies)) / len(replies) if replies else None
 
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """Mean over replies of different n-grams per word, times 100: the convention of the published numbers."""
+    """Mean over replies of different n-grams per word, times 100; the published numbers are computed this way."""
 
     n: int = 2
 
@@ -41,11 +41,11 @@ class Distinct:
         return f"distinct{self.n}"
 
     def signature(self) -> str:
-        """The n-gram length, what is divided by what, and what is averaged."""
+        """The n-gram length, the ratio and the averages."""
         return f"n:{self.n}|words:whitespace|ratio:different-ngrams/words|mean:replies,templates"
 
     def measure(self, replies: Replies) -> Measurement:
-        """Percent; each set adds the sum over its replies that have an n-gram. `count` is in such replies."""
+        """Percent; a set's statistic is the sum over its replies with an n-gram. `count` is the number of these."""
         statistics = {}
         for key, texts in replies.items():
             values = [value for text in texts if (value := distinct(text, self.n)) is not None]
@@ -56,7 +56,7 @@ class Distinct:
 
 @dataclass(frozen=True, slots=True)
 class PooledDistinct:
-    """Different n-grams over all n-grams of a template's replies together, times 100: the equation as printed."""
+    """Different n-grams divided by all n-grams of a template's replies together, times 100; the paper's equation."""
 
     n: int = 2
 
@@ -66,11 +66,11 @@ class PooledDistinct:
         return f"distinct{self.n}_pooled"
 
     def signature(self) -> str:
-        """The n-gram length, what is divided by what, and what is averaged."""
+        """The n-gram length, the ratio and the averages."""
         return f"n:{self.n}|words:whitespace|ratio:different-ngrams/ngrams|pool:template|mean:templates"
 
     def measure(self, replies: Replies) -> Measurement:
-        """Percent; no sum over sets, so without statistics. `count` is in replies that have an n-gram."""
+        """Percent; it is not a sum over sets and has no statistics. `count` is the number of replies with an n-gram."""
         by_template = {}
         for template in sorted({template for template, _ in replies}):
             pool = (text for key, texts in replies.items() if key[0] == template for text in texts)
@@ -98,16 +98,16 @@ class PooledDistinct:
 
 @dataclass(frozen=True, slots=True)
 class DiverseRate:
-    """Mean over sets of different replies over replies, times 100."""
+    """Mean over sets of different replies divided by replies, times 100."""
 
     name: ClassVar[str] = "diverse_rate"
 
     def signature(self) -> str:
-        """What is divided by what, and what is averaged."""
+        """The ratio and the averages."""
         return "ratio:different-replies/replies|mean:sets,templates"
 
     def measure(self, replies: Replies) -> Measurement:
-        """Percent; `count` is in sets with at least one reply."""
+        """Percent; `count` is the number of sets with at least one reply."""
         statistics = {
             key: SetStatistic(100 * rate, 1)
             for key, texts in replies.items()

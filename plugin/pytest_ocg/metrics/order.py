@@ -13,7 +13,7 @@ _NOTHING_SCORED = "no reply was scored"
 
 @dataclass(frozen=True, slots=True)
 class SetVerdict:
-    """How many replies of one set under one template were scored (errors left out), cover it, and cover it in order."""
+    """Of one set under one template: replies scored (without errors), replies that cover it, that cover it in order."""
 
     scored: int
     covered: int
@@ -22,7 +22,7 @@ class SetVerdict:
     def __post_init__(self) -> None:
         if not 0 <= self.in_order <= self.covered <= self.scored:
             raise MetricError(
-                f"verdicts of a set go 0 <= in order <= covered <= scored, not {self.in_order!r} in order, "
+                f"verdicts of a set must be 0 <= in order <= covered <= scored, not {self.in_order!r} in order, "
                 f"{self.covered!r} covered, {self.scored!r} scored"
             )
 
@@ -32,7 +32,7 @@ Verdicts = Mapping[SetKey, SetVerdict]
 
 @dataclass(frozen=True, slots=True)
 class OrderMeasurements:
-    """The three numbers that need no more than verdicts; the attributes are the metrics' names."""
+    """The three metrics that need verdicts only; the attributes are the names of the metrics."""
 
     coverage_unordered: Measurement
     coverage_ordered: Measurement
@@ -40,9 +40,9 @@ class OrderMeasurements:
 
 
 def measure_order(verdicts: Verdicts, *, matcher: str) -> OrderMeasurements:
-    """Coverage without order, with order, and the ordered rate, in percent; every `count` is in scored replies.
+    """Coverage without order, with order, and the ordered rate, in percent; `count` is the number of scored replies.
 
-    `matcher` is the signature of the matcher the verdicts come from and becomes part of theirs.
+    `matcher` is the signature of the matcher that made the verdicts; it is part of each metric's signature.
     """
     recipe = f"share:replies|mean:replies,templates|matcher:{matcher}"
     scored = {key: verdict for key, verdict in verdicts.items() if verdict.scored}
@@ -69,9 +69,9 @@ def measure_order(verdicts: Verdicts, *, matcher: str) -> OrderMeasurements:
 
 
 def ordered_rate(coverage_ordered: float | None, coverage_unordered: float | None) -> float | None:
-    """The share of covering replies that keep the order, in percent; None where a coverage is, or nothing is covered.
+    """The share of covering replies that keep the order, in percent; None if a coverage is None or nothing is covered.
 
-    Both coverages are averages over the templates already, or those of one template.
+    Both coverages are averages over the templates, or those of one template.
     """
     if coverage_ordered is None or not coverage_unordered:
         return None

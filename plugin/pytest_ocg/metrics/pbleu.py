@@ -1,11 +1,11 @@
-"""pBLEU: how alike the replies to one concept set are, as sentence BLEU over all ordered pairs.
+"""pBLEU: how similar the replies to one concept set are, as sentence BLEU over all ordered pairs.
 
 Defined in docs/definitions.md, pBLEU.
 
-Equal to calling `sacrebleu.sentence_bleu(hypothesis, [reference])` on each pair, without doing the work of a pair
-twice: words are tokenised once by sacrebleu's own tokenizer, equal replies are one row with a weight, the matches of a
-pair serve both directions, and the final formula runs over all pairs of many sets at once. A set's mean is kept between
-runs like a model's score: sacrebleu alone takes longer to import than all means of a full run to look up.
+The result is the same as `sacrebleu.sentence_bleu(hypothesis, [reference])` on each pair, but no work is done twice:
+sacrebleu's tokenizer sees each word once, equal replies are one row with a weight, both directions of a pair use the
+same matches, and the final formula runs over all pairs of many sets at once. The mean of a set is stored between runs
+like a model's score, because the import of sacrebleu takes longer than reading all means of a full run.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 _ORDERS = (1, 2, 3, 4)
-_BLOCK_COLUMNS = 256  # a product this small stays on one thread: on a busy machine BLAS threads took 50 times as long
+_BLOCK_COLUMNS = 256  # a product this small runs on one thread: on a busy machine BLAS threads were 50 times slower
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One set's replies as token numbers: each different one once, and how often it came."""
+    """The replies of one set as token numbers: each different reply once, and how often it occurs."""
 
     key: SetKey
     rows: tuple[tuple[int, ...], ...]
@@ -62,10 +62,10 @@ def mean_scores(groups: list[Group]) -> dict[SetKey, float]:
 
 
 def _matches(groups: list[Group]) -> list[NDArray[Any]]:
-    """For each n-gram length the clipped matches of every pair of rows: each group's square matrix, flat, in turn.
+    """By n-gram length the clipped matches of every pair of rows: the square matrices of all groups, flat and joined.
 
-    A group's n-grams are numbered, a row's second "the" apart from its first, so that clipped matches are the common
-    members of two rows and one matrix product gives them for the whole group.
+    The n-grams of a group are numbered; the second "the" of a row has another number than the first. So the clipped
+    matches of two rows are their common members, and one matrix product computes them for the whole group.
     """
     import numpy as np
 
@@ -97,9 +97,9 @@ def _matches(groups: list[Group]) -> list[NDArray[Any]]:
 
 
 def _squares(columns: NDArray[Any], places: NDArray[Any], groups: NDArray[Any], sizes: NDArray[Any]) -> NDArray[Any]:
-    """How many members rows have in common, a square matrix for each group, flat and joined.
+    """The number of common members of each two rows: a square matrix for each group, flat, joined.
 
-    The i-th member is `columns[i]`, of the row at `places[i]` in group `groups[i]`; groups come in ascending order.
+    Member `columns[i]` is in the row with index `places[i]` of group `groups[i]`; groups are in ascending order.
     """
     import numpy as np
 
@@ -117,10 +117,10 @@ def _squares(columns: NDArray[Any], places: NDArray[Any], groups: NDArray[Any], 
 def sentence_scores(
     matches: list[NDArray[Any]], hypothesis_lengths: NDArray[Any], reference_lengths: NDArray[Any]
 ) -> NDArray[Any]:
-    """Sentence BLEU of many pairs, 0 to 100, from what they have in common and their lengths in tokens.
+    """Sentence BLEU of many pairs, 0 to 100, from their matches and their lengths in tokens.
 
     sacrebleu's `BLEU.compute_bleu` with smoothing `exp` and effective order, over arrays: `matches[n - 1]` are the
-    clipped matches of length n. Rounding above 100 is cut, so that equal replies are at 100 and not past a limit of it.
+    clipped matches of length n. Rounding above 100 is cut to 100, so that equal replies keep a limit of 100.
     """
     import numpy as np
 
@@ -138,7 +138,7 @@ def sentence_scores(
 
 
 _RECIPE = "nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp"
-_MADE_FOR = "install the sacrebleu it was made for (2.5 or 2.6)"
+_SUPPORTED = "install a supported sacrebleu (2.5 or 2.6)"
 _BATCH_WORDS = 1 << 16
 _CHECKED_TEXTS = (
     "",
@@ -156,21 +156,21 @@ _CHECKED_TEXTS = (
 class PairwiseBleu:
     """Mean over sets of the mean sentence BLEU (4-grams, 13a, exp smoothing, effective order) of reply pairs, 0 to 100.
 
-    Both directions of a pair count, no reply meets itself. A set of fewer than two replies has no value. With a `store`
-    a set whose replies were scored before, in whatever order, is not scored again.
+    Both directions of a pair count; no reply is paired with itself. A set of fewer than two replies has no value. With
+    a `store`, a set whose replies were scored before, in any order, is not scored again.
     """
 
     name: ClassVar[str] = "pbleu"
     store: ScoreStore | None = None
 
     def signature(self) -> str:
-        """sacrebleu's own signature of the BLEU that is computed, and which pairs; sacrebleu is not imported for it."""
+        """sacrebleu's signature of this BLEU, and the pairs; sacrebleu is not imported."""
         return f"{_RECIPE}|version:{metadata.version('sacrebleu')}|pairs:ordered"
 
     def measure(self, replies: Replies) -> Measurement:
-        """BLEU points; `count` is in sets with two replies or more.
+        """BLEU points; `count` is the number of sets with two or more replies.
 
-        Raises MetricError if the installed sacrebleu scores a few fixed texts otherwise than this module.
+        Raises MetricError if the installed sacrebleu and this module score a few fixed texts differently.
         """
         signature = self.signature()
         written = {key: json.dumps(sorted(texts)) for key, texts in replies.items() if len(texts) > 1}
@@ -184,7 +184,7 @@ class PairwiseBleu:
 
 
 def _scored(replies: Replies) -> dict[SetKey, float]:
-    """The mean of each set, all of two replies or more."""
+    """The mean of each set; all sets have two or more replies."""
     if not replies:
         return {}
     bleu = _sacrebleu()
@@ -201,7 +201,7 @@ def _sacrebleu() -> BLEU:
 
 
 def _check_equal(bleu: BLEU) -> None:
-    """Raise MetricError unless `bleu` and this module agree, so that an update of sacrebleu cannot part them unseen."""
+    """Raise MetricError if `bleu` and this module differ; an update of sacrebleu could change its scores."""
     scores = [
         bleu.sentence_score(hypothesis, [reference]).score for hypothesis, reference in permutations(_CHECKED_TEXTS, 2)
     ]
@@ -210,22 +210,22 @@ def _check_equal(bleu: BLEU) -> None:
     ours = mean_scores([_grouped(key, _CHECKED_TEXTS, _encoder(bleu.tokenizer))])[key]
     if abs(ours - theirs) > 1e-9:
         raise MetricError(
-            f"pbleu: sacrebleu {metadata.version('sacrebleu')!r} scores the fixed texts {theirs!r} but this "
-            f"version computes {ours!r}; {_MADE_FOR}"
+            f"pbleu: sacrebleu {metadata.version('sacrebleu')!r} scores the fixed texts {theirs!r}, but this "
+            f"plugin computes {ours!r}; {_SUPPORTED}"
         )
     recipe = bleu.get_signature().format().partition("|version:")[0]
     if recipe != _RECIPE:
         raise MetricError(
-            f"pbleu: sacrebleu {metadata.version('sacrebleu')!r} signs its BLEU {recipe!r} and not {_RECIPE!r}; "
-            f"{_MADE_FOR}"
+            f"pbleu: sacrebleu {metadata.version('sacrebleu')!r} has the signature {recipe!r}, not {_RECIPE!r}; "
+            f"{_SUPPORTED}"
         )
 
 
 def _encoder(tokenize: Callable[[str], str]) -> Callable[[str], tuple[int, ...]]:
     """A function from a reply to the numbers of its tokens; equal tokens have equal numbers.
 
-    No rule of 13a looks past white space, except that it joins what a line break after a hyphen parts. So each
-    different word is tokenised once, and only replies of several lines as a whole.
+    The rules of 13a look at single words, except one: it joins a word that a hyphen and a line break divide. So each
+    different word is tokenised once, and only replies of several lines are tokenised as a whole.
     """
     numbers: dict[str, int] = {}
     words: dict[str, tuple[int, ...]] = {}
@@ -249,13 +249,13 @@ def _encoder(tokenize: Callable[[str], str]) -> Callable[[str], tuple[int, ...]]
 
 
 def _grouped(key: SetKey, texts: Iterable[str], encode: Callable[[str], tuple[int, ...]]) -> Group:
-    """One set made ready; sorted first, so that sums of the same replies are the same to the last bit."""
+    """The group of one set; texts are sorted, so that sums over the same replies are equal to the last bit."""
     counts = Counter(map(encode, sorted(texts)))
     return Group(key, tuple(counts), tuple(counts.values()))
 
 
 def _batches(groups: Iterable[Group]) -> Iterator[list[Group]]:
-    """Groups in lists of about `_BATCH_WORDS` words, which bounds the memory in use at a time."""
+    """Groups in lists of about `_BATCH_WORDS` words; this limits the memory."""
     batch: list[Group] = []
     words = 0
     for group in groups:

@@ -1,4 +1,4 @@
-"""pBLEURT: how alike in meaning the replies to one concept set are, as BLEURT of all ordered pairs.
+"""pBLEURT: how similar in meaning the replies to one concept set are, as BLEURT of all ordered pairs.
 
 Defined in docs/definitions.md, pBLEURT.
 """
@@ -29,30 +29,30 @@ NumberedPair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """Scores by pair, and how many of the pairs were cut."""
+    """Scores by pair, and the number of pairs that were cut."""
 
     scores: Mapping[NumberedPair, float]
     cut: int
 
 
 class PairScorer(Protocol):
-    """Something that scores pairs of reference and candidate, as `BleurtScorer` does."""
+    """Scores pairs of reference and candidate, as `BleurtScorer` does."""
 
     def identity(self) -> str:
-        """All that can change a score but its pair, without loading anything."""
+        """Everything except the pair that can change a score; loads nothing."""
         ...
 
     def score(self, pairs: Sequence[Pair]) -> Iterator[ScoredPairs]:
-        """The score of every pair, some at a time."""
+        """The score of every pair, in parts."""
         ...
 
     def close(self) -> None:
-        """Give memory back; `score` may be called again."""
+        """Free the memory; `score` may be called again."""
         ...
 
 
 def open_pbleurt(context: ScoringContext) -> PairwiseBleurt:
-    """The metric with the checkpoint the context names; nothing is loaded before there is a pair without a score."""
+    """The metric with the checkpoint of the context; it is loaded at the first pair without a stored score."""
     scorer = BleurtScorer(
         context.bleurt_model,
         device=context.device,
@@ -64,10 +64,10 @@ def open_pbleurt(context: ScoringContext) -> PairwiseBleurt:
 
 
 class PairwiseBleurt:
-    """Mean over sets of the mean BLEURT of reply pairs, times 100; below 0 and above 100 can come.
+    """Mean over sets of the mean BLEURT of reply pairs, times 100; it can be below 0 and above 100.
 
-    Both directions of a pair count, no reply meets itself. A set of fewer than two replies has no value. Each different
-    pair is scored once and kept in `store`, so that a run that was killed goes on where it was.
+    Both directions of a pair count; no reply is paired with itself. A set of fewer than two replies has no value. Each
+    different pair is scored once and stored in `store`, so that the next run continues after a killed one.
     """
 
     name: ClassVar[str] = "pbleurt"
@@ -86,14 +86,14 @@ class PairwiseBleurt:
         self._notice = notice
 
     def signature(self) -> str:
-        """The checkpoint and its content, number format, cut, and what is paired and averaged; loads no model."""
+        """The checkpoint and its content, number format, cut, pairs and averages; loads no model."""
         return f"{self._scorer.identity()}|pairs:ordered|mean:sets,templates"
 
     def measure(self, replies: Replies) -> Measurement:
-        """BLEURT times 100; `count` is in sets with two replies or more, `cut` in different pairs.
+        """BLEURT times 100; `count` is the number of sets with two or more replies, `cut` of different pairs.
 
-        The scorer's memory is given back afterwards. Raises ModelError where the checkpoint cannot be had or loaded,
-        MetricError where it scores nonsense.
+        The scorer's memory is freed at the end. Raises ModelError if the checkpoint is not available or cannot be
+        loaded, MetricError if its scores are wrong.
         """
         groups = {key: Counter(texts) for key, texts in replies.items() if len(texts) > 1}
         texts = sorted({text for counts in groups.values() for text in counts})
@@ -106,7 +106,7 @@ class PairwiseBleurt:
         if scored.cut:
             self._notice(
                 f"{LABEL}: {scored.cut} of {len(pairs)} different pairs of replies have more than "
-                f"{MAX_TOKENS} tokens and were cut to that"
+                f"{MAX_TOKENS} tokens and were cut to this length"
             )
         statistics = {
             key: SetStatistic(100 * _mean(counts, numbers, scored.scores), 1) for key, counts in groups.items()
@@ -114,8 +114,8 @@ class PairwiseBleurt:
         return measurement(statistics, self.signature(), reason="no set has two replies", cut=scored.cut)
 
     def _scores(self, pairs: Sequence[NumberedPair], texts: Sequence[str]) -> _Scored:
-        """The score of each pair of numbers into `texts`: kept ones, then new ones, which are kept as they come."""
-        written = [json.dumps(text) for text in texts]  # a text is in 46 pairs
+        """The score of each pair of indices into `texts`: stored scores, then new ones, which are stored."""
+        written = [json.dumps(text) for text in texts]  # once, because a text is in 46 pairs
         scorer = f"bleurt|{self._scorer.identity()}"
 
         def key_of(pair: NumberedPair) -> str:
@@ -133,14 +133,14 @@ class PairwiseBleurt:
     def _score(
         self, scorer: str, pairs: Sequence[NumberedPair], texts: Sequence[str], key_of: Callable[[NumberedPair], str]
     ) -> _Scored:
-        """New scores, kept every few seconds and when anything stops the work."""
+        """New scores; they are stored every few seconds, and when an exception ends the work."""
         scores: dict[NumberedPair, float] = {}
         unkept: dict[str, float] = {}
         marks: dict[str, float] = {}
 
         def keep() -> None:
             if marks:
-                # First, so that no score is kept without its mark; that of any pair spares the others a search.
+                # Marks first, so that no score is stored without its mark. If _ANY_PAIR has no mark, no pair was cut.
                 self._store.add_scores(_marks(scorer), {_ANY_PAIR: 1.0, **marks})
                 marks.clear()
             if unkept:
@@ -174,12 +174,12 @@ class PairwiseBleurt:
 
 
 def _marks(scorer: str) -> str:
-    """The name under which is kept which pairs were cut."""
+    """The scorer name under which the store marks the pairs that were cut."""
     return f"{scorer}|cut"
 
 
 def _pairs(counts: Mapping[str, int], numbers: Mapping[str, int]) -> Iterator[NumberedPair]:
-    """Every ordered pair of different texts, and a text with itself where it came more than once."""
+    """Every ordered pair of different texts, and a text with itself if it occurs more than once."""
     for one in counts:
         for other in counts:
             if one != other or counts[one] > 1:
@@ -187,7 +187,7 @@ def _pairs(counts: Mapping[str, int], numbers: Mapping[str, int]) -> Iterator[Nu
 
 
 def _mean(counts: Counter[str], numbers: Mapping[str, int], scores: Mapping[NumberedPair, float]) -> float:
-    """The mean over all ordered pairs of replies, equal texts by how often they came; equal for any order of them."""
+    """The mean over all ordered pairs of replies; equal texts have a weight, and the order does not change it."""
     total = counts.total()
     weighted = (
         scores[numbers[one], numbers[other]] * counts[one] * (counts[other] - (one == other))
@@ -201,7 +201,7 @@ def _mean(counts: Counter[str], numbers: Mapping[str, int], scores: Mapping[Numb
 def _checked(score: float) -> float:
     if not math.isfinite(score):
         raise MetricError(
-            f"pbleurt: a pair of replies was scored {score!r}; the checkpoint's weights or the device do "
-            "not compute as they should: pass --ocg-device cpu, or download the checkpoint anew"
+            f"pbleurt: the score of a pair of replies is {score!r}; the checkpoint is damaged or the device computes "
+            "wrong numbers: pass --ocg-device cpu, or download the checkpoint again"
         )
     return score

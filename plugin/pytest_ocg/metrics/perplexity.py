@@ -1,4 +1,4 @@
-"""Perplexity: how expected replies are to a causal language model, equal to lmppl's.
+"""Perplexity: how likely replies are for a causal language model; values are equal to those of lmppl.
 
 Defined in docs/definitions.md, Perplexity.
 """
@@ -21,20 +21,20 @@ from pytest_ocg.inputs.models import HUGGINGFACE, ModelSpec, load_registry, reso
 from pytest_ocg.metrics.base import Measurement, Replies, ScoringContext, SetStatistic, measurement
 
 DTYPE = "float32"
-"""On every device: in 16 bits a perplexity moves by a percent, and with the batch it is in."""
+"""On every device: in 16 bits a perplexity differs by a percent, and depends on its batch."""
 
 BATCH_TEXTS = {"cpu": 16, "mps": 64, "cuda": 128}
 BATCH_TOKENS = {"cpu": 1024, "mps": 4096, "cuda": 8192}
 
-_LONGEST = 10**9  # tokenizers that do not know a limit say 10**30
+_LONGEST = 10**9  # a tokenizer without a limit has 10**30
 _FILL_TOKEN = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TextLoss:
-    """The mean negative log likelihood of a text's tokens in nats, and whether it is of its beginning alone.
+    """The mean negative log likelihood of a text's tokens in nats, and whether only its beginning was scored.
 
-    None for a text that has no token to score; it may be no finite number where the model gave none.
+    None for a text without a token to score; not finite if the model's output is not.
     """
 
     mean_nats: float | None
@@ -55,10 +55,10 @@ def score_texts(
     context: ScoringContext,
     keep: Callable[[Mapping[str, TextLoss]], None],
 ) -> None:
-    """Load the model, hand the losses of all texts to `keep` a batch at a time, and give the memory back.
+    """Load the model, call `keep` with the losses of each batch of texts, and free the memory.
 
-    A text's tokens are those its model's tokenizer makes, start token included where it makes one, cut to what the
-    model reads; all but the first are scored, except for the tokenizer's pad token. This is how lmppl counts. Raises
+    The tokens are those of the model's tokenizer, with its start token if it adds one, cut to the length that the model
+    can read. All tokens except the first and the tokenizer's pad token are scored; lmppl counts in the same way. Raises
     ModelError or BackendError.
     """
     try:
@@ -90,7 +90,7 @@ def _score_texts(
             (scored if any(token != pad_token for token in row.tokens[1:]) else short).append(row)
         if short:
             keep({row.text: TextLoss(None) for row in short})
-        # The longest first: what does not fit into memory shows at once.
+        # The longest first, so that a text that does not fit into memory fails at the start.
         scored.sort(key=lambda row: (-len(row.tokens), row.text))
         most_texts = context.batch_size or BATCH_TEXTS[device.kind]
         most_tokens = BATCH_TOKENS[device.kind]
@@ -120,29 +120,29 @@ def _rows(loaded: LoadedModel, texts: Sequence[str]) -> Iterator[_Row]:
         if len(tokens) <= limit:
             yield _Row(text, tokens, is_cut=False)
         else:
-            # By the tokenizer, since it may put a token at the end that stays.
+            # The tokenizer cuts, because it may add a last token that must stay.
             cut = tokenizer(_encodable(text), truncation=True, max_length=limit)["input_ids"]
             yield _Row(text, cut, is_cut=True)
 
 
 def _losses(loaded: LoadedModel, rows: Sequence[_Row]) -> list[float]:
-    """The mean loss of each row, each alone as in any company.
+    """The mean loss of each row; the other rows do not change it.
 
-    Rows are filled up on the right and nothing is masked: a causal model does not look there, whatever stands there.
+    Rows are padded on the right without a mask, because a causal model does not read what follows a token.
     """
     torch: Any = importlib.import_module("torch")
     tokenizer, model = loaded.tokenizer, loaded.model
     longest = max(len(row.tokens) for row in rows)
     filled = [[*row.tokens, *[_FILL_TOKEN] * (longest - len(row.tokens))] for row in rows]
     tokens = torch.tensor(filled, device=model.device)
-    # Without a pad token, lmppl adds one and takes its probability out again, along with all that no token stands for.
+    # Without a pad token, lmppl adds one and excludes its output, and all outputs that belong to no token.
     width = len(tokenizer) if tokenizer.pad_token is None else None
     with torch.inference_mode():
-        # The last token of the longest row predicts nothing that is asked for.
+        # No scored token follows the last token of the longest row.
         logits = model(input_ids=tokens[:, :-1], use_cache=False).logits
         sums, counts = [], []
         for row, scores, target in zip(rows, logits, tokens.to(logits.device), strict=True):
-            # A row at a time: the loss needs as much memory again as its logits.
+            # One row at a time, because the loss needs as much memory as the logits.
             size = len(row.tokens)
             target = target[1:size]
             each = torch.nn.functional.cross_entropy(scores[: size - 1, :width].float(), target, reduction="none")
@@ -154,35 +154,35 @@ def _losses(loaded: LoadedModel, rows: Sequence[_Row]) -> list[float]:
 
 
 def _encodable(text: str) -> str:
-    """The text with each lone surrogate, which no tokenizer takes, as U+FFFD."""
+    """The text with U+FFFD for each lone surrogate, which no tokenizer accepts."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 DEFAULT_MODEL = "gpt2-xl"
 LARGEST_LOSS = 650.0
-"""In nats a token: up to it, the perplexities of a hundred thousand replies still add up to a finite number."""
+"""In nats per token: up to this value, the sum of the perplexities of 100,000 replies is finite."""
 
 _GPT2 = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 _TOO_SHORT, _CUT = 1.0, 2.0
 
 
 def open_perplexity(context: ScoringContext) -> Perplexity:
-    """The metric under `context.perplexity_model`, with nothing looked up or loaded yet."""
+    """The metric with `context.perplexity_model`, which is not yet looked up or loaded."""
     return Perplexity(context)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The perplexity of a text, None where it has none, and whether it is of its beginning alone."""
+    """The perplexity of a text, None if it has none, and whether only its beginning was scored."""
 
     value: float | None
     is_cut: bool = False
 
 
 class Perplexity:
-    """Mean over replies of exp(mean negative log likelihood per token), the first token of each given, not scored.
+    """Mean over replies of exp(mean negative log likelihood per token); the first token is not scored.
 
-    Each different reply is scored once and kept in `context.store`.
+    Each different reply is scored once; its score is stored in `context.store`.
     """
 
     name: ClassVar[str] = "perplexity"
@@ -192,12 +192,12 @@ class Perplexity:
         self._source: Source | None = None
 
     def signature(self) -> str:
-        """The model's content and number format, which tokens are scored, and what is averaged.
+        """The model's content and number format, the scored tokens, and the averages.
 
-        Imports no torch and downloads no weights. Raises ModelError where the model cannot be had.
+        Does not import torch or download weights. Raises ModelError if the model is not available.
         """
         source = self._find()
-        # Where a local model lies does not change what it says.
+        # The folder of a local model does not change its values.
         name = source.name if source.path is None or source.kind == "hub" else source.path.name
         return (
             f"model:{name}|version:{(source.revision or source.content or '')[:16]}|dtype:{DTYPE}"
@@ -205,10 +205,10 @@ class Perplexity:
         )
 
     def measure(self, replies: Replies) -> Measurement:
-        """Perplexity, from 1; `count` is in replies that have one, and no model is loaded where the store has them all.
+        """Perplexity, from 1; `count` is the number of replies that have one. A full store loads no model.
 
-        Replies without a token to score, or whose perplexity is no finite number, are left out and counted. Raises
-        ModelError where the model cannot be had, loaded, or run on the longest reply.
+        Replies without a token to score or without a finite perplexity are left out and counted. Raises ModelError if
+        the model is not available, cannot be loaded, or does not fit into memory with the longest reply.
         """
         signature = self.signature()
         outcomes = self._outcomes(sorted({text for texts in replies.values() for text in texts}), signature)
@@ -255,7 +255,7 @@ class Perplexity:
             made = {text: _Outcome(perplexity(loss.mean_nats), loss.is_cut) for text, loss in losses.items()}
             short = {text: _TOO_SHORT for text, loss in losses.items() if loss.mean_nats is None}
             cut = {text: _CUT for text, outcome in made.items() if outcome.is_cut}
-            # First the notes: a run killed in between scores the text again, and does not forget that it was cut.
+            # Notes first: if the run is killed in between, the text is scored again and its note is not lost.
             context.store.add_scores(_notes(signature), {**short, **cut})
             context.store.add_scores(
                 signature, {text: outcome.value for text, outcome in made.items() if outcome.value is not None}
@@ -274,7 +274,7 @@ class Perplexity:
 
 
 def perplexity(mean_nats: float | None) -> float | None:
-    """e to the mean loss, None where that is none, no number, or so large that a mean of such could be infinite."""
+    """e to the power of the mean loss; None if the loss is None, NaN or above `LARGEST_LOSS`."""
     if mean_nats is None or not mean_nats <= LARGEST_LOSS:
         return None
     return math.exp(mean_nats)
@@ -289,7 +289,7 @@ def _resolve(name: str) -> ModelSpec:
     spec = resolve_model(name, {**load_registry(), **gpt2})
     if spec.backend != HUGGINGFACE:
         raise ModelError(
-            f"perplexity model {name!r} is reached by the backend {spec.backend!r}, which does not tell how likely a "
-            f"text is; name a model whose weights can be had, such as {DEFAULT_MODEL}"
+            f"perplexity model {name!r} has the backend {spec.backend!r}, which does not return the probability of a "
+            f"text; choose a model with available weights, such as {DEFAULT_MODEL}"
         )
     return spec

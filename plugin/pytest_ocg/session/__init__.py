@@ -1,1 +1,1 @@
-"""One pytest session that runs the benchmark; with `plugin` the only code that imports pytest."""
+"""One pytest session that runs the benchmark. Only this room and `plugin` import pytest."""

@@ -1,4 +1,4 @@
-"""The state of one pytest session that runs the benchmark: what was asked, what was planned, what was checked."""
+"""The state of one pytest session that runs the benchmark: options, plan and checks."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from pytest_ocg.run.plan import Plan, make_plan
 
 @dataclass
 class Benchmark:
-    """Opened once in each process; under xdist the controller checks the models and workers are told the result.
+    """Created once in each process; under xdist the controller checks the models and sends the result to the workers.
 
-    `identities`, `batch_sizes` and `thresholds` are keyed by the model name in case ids. They and `baseline` are filled
-    by `check`: a file that is edited during the run changes no verdict.
+    `identities`, `batch_sizes` and `thresholds` are keyed by the model name in case ids. `check` fills them and
+    `baseline`: a file that is edited during the run does not change a verdict.
     """
 
     config: pytest.Config
@@ -48,7 +48,7 @@ class Benchmark:
 
     @cached_property
     def plan(self) -> Plan:
-        """The plan; raises an OcgError where the options cannot be carried out."""
+        """The plan; raises an OcgError if the options cannot be carried out."""
         registered: dict[str, ModelSpec] = {}
         for models in self.config.hook.pytest_ocg_models():
             registered.update(models)
@@ -64,7 +64,7 @@ class Benchmark:
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics to compute beyond those that every run has; raises MetricError for one that there is not."""
+        """The metrics to compute in addition to those of every run; raises MetricError for an unknown name."""
         has_gpu = automatic_device() == "cuda"
         return choose_metrics(self.options.metrics, has_gpu=has_gpu, own=tuple(self.own_metrics))
 
@@ -74,23 +74,23 @@ class Benchmark:
         return frozenset(case.id for case in self.plan.cases)
 
     def notice(self, text: str) -> None:
-        """Keep something the user must hear of, once."""
+        """Keep a message for the user; the same text is kept once."""
         if text not in self.notices:
             self.notices.append(text)
 
     def open_backend(self, model: str) -> Backend:
-        """A backend for the model, from whoever registered one for it, else the shipped one."""
+        """A backend for the model: the one that a hook returns, otherwise the shipped one."""
         spec, settings = self.plan.specs[model], self.plan.settings(model)
-        made = self.config.hook.pytest_ocg_make_backend(spec=spec, settings=settings)
-        return require_backend(made, model) if made is not None else open_backend(spec, settings, self.notice)
+        from_hook = self.config.hook.pytest_ocg_make_backend(spec=spec, settings=settings)
+        return require_backend(from_hook, model) if from_hook is not None else open_backend(spec, settings, self.notice)
 
     def open_cache(self) -> Cache:
-        """The reply cache; raises CacheError where its folder cannot be used."""
+        """The reply cache; raises CacheError if its folder cannot be used."""
         return Cache.open(self.options.cache or default_cache_directory(), self.notice)
 
     @contextmanager
     def scoring(self, progress: Callable[[str, int, int], None]) -> Iterator[ScoringContext]:
-        """What scoring models are opened with, while the cache that keeps their scores is open."""
+        """The context that scoring models are opened with; the cache with their scores is open during it."""
         options = self.options
         with self.open_cache() as store:
             yield ScoringContext(
@@ -106,7 +106,7 @@ class Benchmark:
             )
 
     def forecasts(self, selected: Mapping[str, int]) -> Iterator[str]:
-        """What is about to be asked of each hosted model and what that costs at most, a line a model.
+        """One line for each hosted model: the requests that follow and their highest cost.
 
         `selected` is the number of cases by model.
         """
@@ -118,9 +118,9 @@ class Benchmark:
                 yield Forecast(number, tokens, self.plan.settings(model).max_new_tokens).describe(model, spec.price)
 
     def check(self) -> None:
-        """Find out, before anything is generated, whether models can be had, replies judged and kept, results written.
+        """Check before generation that models are available and that replies and results can be judged and written.
 
-        Raises the OcgError of whatever cannot.
+        Raises an OcgError for the first thing that fails.
         """
         require_analyser()
         check_output(self.options.output)
@@ -146,8 +146,8 @@ class Benchmark:
                 backend.close()
         self._check_scoring()
 
-    def is_kept(self) -> bool:
-        """Whether the cache has every reply that is planned; False also where a model or the cache cannot be had."""
+    def is_cached(self) -> bool:
+        """Whether the cache has every planned reply; False also if a model or the cache is not available."""
         try:
             with self.open_cache() as cache:
                 for model in self.plan.specs:
@@ -155,42 +155,43 @@ class Benchmark:
                         backend = self.open_backend(model)
                         self.identities[model] = backend.identity()
                         backend.close()
-                    if not self._is_kept(model, cache):
+                    if not self._is_cached(model, cache):
                         return False
         except OcgError:
             return False
         return True
 
-    def _is_kept(self, model: str, cache: Cache) -> bool:
+    def _is_cached(self, model: str, cache: Cache) -> bool:
         cases = [case for case in self.plan.cases if case.model == model]
-        steps = (cases[:1], cases)  # most often the first has none, and then the others need not be looked for
+        steps = (cases[:1], cases)  # if the first reply is missing, the others are not looked up
         return not self.options.refresh and all(
             cache.has_replies(generation_keys(self.identities[model], [self.plan.prompt(case) for case in some]))
             for some in steps
         )
 
     def _check_scoring(self) -> None:
-        """Raise the OcgError of a scoring model that was asked for by name and cannot be had; none is loaded.
+        """Raise an OcgError if a scoring model that the user named is not available; no model is loaded.
 
-        One that is only part of `all` costs no more than its own number.
+        If a scoring model that is only part of `all` is not available, only its own number is missing.
         """
-        usual = {declaration.field: declaration.default for declaration in DECLARATIONS}
+        defaults = {declaration.field: declaration.default for declaration in DECLARATIONS}
         models = {name: str(catalogue.METRICS[name].model_option) for name in catalogue.needing("model")}
-        asked = [
+        named = [
             name
             for name, option in models.items()
-            if name in self.metrics and (name in self.options.metrics or getattr(self.options, option) != usual[option])
+            if name in self.metrics
+            and (name in self.options.metrics or getattr(self.options, option) != defaults[option])
         ]
-        if asked:
+        if named:
             with self.scoring(lambda label, done, total: None) as context:
-                for name in asked:
+                for name in named:
                     open_model_metric(name, context).signature()
 
     def _check_loading(self, model: str, backend: Loadable, gpus: int | None) -> None:
-        """Raise the error of a model that cannot be loaded, unless the cache has every reply that is planned."""
+        """Raise an error if the model cannot be loaded, unless the cache has every planned reply."""
         try:
             backend.check_loading(gpus)
         except (BackendError, ModelError):
             with self.open_cache() as cache:
-                if not self._is_kept(model, cache):
+                if not self._is_cached(model, cache):
                     raise

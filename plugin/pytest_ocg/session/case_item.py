@@ -1,4 +1,4 @@
-"""A test item that takes its case and record directly, since 27,648 of them make pytest's generality felt."""
+"""A test item that takes its case and record directly: over 27,648 items the general way of pytest is slow."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pytest_ocg.session.keys import (
     GENERATION_FIXTURE,
     IHOOK,
     KEYWORDS,
+    LOCATIONS,
     MISSED,
     OWN_KEYWORDS,
-    PLACES,
     Keywords,
 )
 
@@ -29,25 +29,25 @@ OWN_FIXTURES = frozenset({CASE_FIXTURE, GENERATION_FIXTURE, "request"})
 
 
 class CaseItem(pytest.Function):
-    """A test function that asks for nothing but `ocg_case` and `ocg_generation`.
+    """A test function whose only fixtures are `ocg_case` and `ocg_generation`.
 
-    What it inherits works the same answer out anew for every item: fixtures by way of two requests and their
-    finalizers, the line of the test function, the conftests that apply. That is half the time of a warm run.
+    pytest computes the same things again for every item: fixtures with two requests and their finalizers, the line of
+    the test function, the conftests that apply. That is half the time of a warm run.
     """
 
     def setup(self) -> None:
-        """Fill in the arguments as the fixtures of the same names do."""
+        """Set the arguments to the values of the fixtures with these names."""
         case: Any = self.callspec.params[CASE_FIXTURE]
         self.funcargs[CASE_FIXTURE] = case
         if GENERATION_FIXTURE in self.fixturenames:
             self.funcargs[GENERATION_FIXTURE] = self.config.stash[EXECUTION].judged(self, case)
 
     def runtest(self) -> None:
-        """Run the test; that it missed is kept for its report, since an exception takes half a test's time in hooks.
+        """Run the test; a miss is kept for the report and not raised: in hooks an exception takes half a test's time.
 
-        It is raised all the same where somebody looks at exceptions: a debugger, or a mark that expects the miss.
+        It is raised if a debugger or an `xfail` mark needs the exception.
         """
-        if MISSED in self.stash:  # from an earlier try at the same test
+        if MISSED in self.stash:  # from an earlier attempt at the same test
             del self.stash[MISSED]
         try:
             super().runtest()
@@ -57,16 +57,16 @@ class CaseItem(pytest.Function):
             self.stash[MISSED] = str(miss)
 
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
-        """Where the test function stands, found once for all its cases."""
+        """Where the test function is; found once for all its cases."""
         assert self.parent is not None
-        places = self.parent.stash.setdefault(PLACES, {})
-        if self.originalname not in places:
-            places[self.originalname] = super().reportinfo()[:2]
-        return *places[self.originalname], self.name
+        locations = self.parent.stash.setdefault(LOCATIONS, {})
+        if self.originalname not in locations:
+            locations[self.originalname] = super().reportinfo()[:2]
+        return *locations[self.originalname], self.name
 
     @cached_property
     def ihook(self) -> pluggy.HookRelay:
-        """The hooks of the conftests that apply to the module, found once for all its tests."""
+        """The hooks of the conftests that apply to the module; found once for all its tests."""
         assert self.parent is not None
         stash = self.parent.stash
         if IHOOK not in stash:
@@ -74,24 +74,24 @@ class CaseItem(pytest.Function):
         return stash[IHOOK]
 
 
-def take_over(items: Iterable[pytest.Item]) -> None:
-    """Make a CaseItem of each item that is exactly what a CaseItem stands for; leave all others alone."""
+def convert_items(items: Iterable[pytest.Item]) -> None:
+    """Turn each item that a CaseItem can replace into a CaseItem; other items do not change."""
     for item in items:
         if type(item) is pytest.Function and _is_plain(item):
             item.__class__ = CaseItem
 
 
 def passed_report(item: CaseItem, call: pytest.CallInfo[None]) -> pytest.TestReport:
-    """The report that pytest makes of a phase without an exception, without looking at the item's parents again."""
+    """The report that pytest makes for a phase without an exception; the item's parents are not searched again."""
     return _report(item, call, _keywords(item), "passed", None, list(item.user_properties))
 
 
 def verdict_report(
-    item: pytest.Item, call: pytest.CallInfo[None], said: str, verdict: tuple[str, str]
+    item: pytest.Item, call: pytest.CallInfo[None], text: str, verdict: tuple[str, str]
 ) -> pytest.TestReport:
-    """The report of a miss or a case without a reply: one line, and the verdict among its properties."""
+    """The report of a miss or of a case without a reply: one line of text, and the verdict as a property."""
     keywords: Keywords = _keywords(item) if isinstance(item, CaseItem) else dict.fromkeys(item.keywords, 1)
-    return _report(item, call, keywords, "failed", said, [*item.user_properties, verdict])
+    return _report(item, call, keywords, "failed", text, [*item.user_properties, verdict])
 
 
 def _report(
@@ -99,16 +99,16 @@ def _report(
     call: pytest.CallInfo[None],
     keywords: Keywords,
     outcome: Literal["passed", "failed"],
-    said: str | None,
+    text: str | None,
     properties: list[tuple[str, object]],
 ) -> pytest.TestReport:
     assert call.when != "collect"
     return pytest.TestReport(
-        nodeid=getattr(item, "id", item.nodeid),  # newer pytest takes its own id without reading the text again
+        nodeid=getattr(item, "id", item.nodeid),  # newer pytest accepts its own id without parsing the text again
         location=item.location,
         keywords=keywords,
         outcome=outcome,
-        longrepr=said,
+        longrepr=text,
         when=call.when,
         sections=[(f"Captured {key} {when}", content) for when, key, content in item._report_sections],
         duration=call.duration,
@@ -122,7 +122,7 @@ def _keywords(item: CaseItem) -> Keywords:
     marks, keywords = item.stash.get(OWN_KEYWORDS, (-1, {}))
     if marks == len(item.own_markers):
         return keywords
-    assert item.parent is not None  # from here once a test, and again where a phase has added a mark
+    assert item.parent is not None  # computed once a test, and again after a phase has added a mark
     inherited = item.parent.stash.setdefault(KEYWORDS, {})
     if not inherited:
         inherited.update(dict.fromkeys(item.parent.keywords, 1))

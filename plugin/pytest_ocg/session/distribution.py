@@ -1,4 +1,4 @@
-"""Under xdist: batches stay whole, models come one after the other, and each worker gets its share of the machine."""
+"""Distribution under xdist: batches stay whole, models follow one another, each worker has its own GPUs or cores."""
 
 from __future__ import annotations
 
@@ -26,28 +26,27 @@ THREAD_VARIABLE = "OMP_NUM_THREADS"
 WAIT_VARIABLE = "OMP_WAIT_POLICY"
 
 
-def wait_asleep(environment: MutableMapping[str, str]) -> None:
-    """Let threads that wait for each other sleep, unless the caller has decided.
+def set_wait_policy(environment: MutableMapping[str, str]) -> None:
+    """Set OMP_WAIT_POLICY to PASSIVE, so that waiting threads sleep; a value that the caller set stays.
 
-    They spin otherwise; on a machine that does anything else besides, generation was then seen to take five times as
-    long. Read by OpenMP when torch is imported.
+    On a busy machine spinning threads made generation 5 times slower. OpenMP reads the variable when torch is imported.
     """
     environment.setdefault(WAIT_VARIABLE, "PASSIVE")
 
 
 def workers_for(gpus: Sequence[str], per_worker: int) -> int:
-    """How many workers `-n auto` means: as many as get `per_worker` GPUs each, one on a machine without."""
+    """The number of workers for `-n auto`: each has `per_worker` GPUs; one worker on a machine without GPUs."""
     return max(1, len(gpus) // per_worker)
 
 
-def dealt(gpus: Sequence[str], worker: int, per_worker: int) -> tuple[str, ...]:
-    """The GPUs of worker number `worker`, dealt round robin; none where there are none."""
+def worker_gpus(gpus: Sequence[str], worker: int, per_worker: int) -> tuple[str, ...]:
+    """The GPUs of worker number `worker`, assigned in turn; empty on a machine without GPUs."""
     if not gpus:
         return ()
     return tuple(dict.fromkeys(gpus[(worker * per_worker + place) % len(gpus)] for place in range(per_worker)))
 
 
-def take_share(
+def set_worker_resources(
     environment: MutableMapping[str, str],
     gpus: Sequence[str],
     *,
@@ -56,12 +55,12 @@ def take_share(
     per_worker: int,
     cores: int,
 ) -> None:
-    """Write a worker's share into its environment, where torch reads it when it is imported.
+    """Set a worker's GPUs in its environment; torch reads them when it is imported.
 
-    Without GPUs the cores are divided, unless the caller has set the number of threads.
+    Without GPUs the cores are divided between the workers; a number of threads that the caller set stays.
     """
     if gpus:
-        environment[GPU_VARIABLE] = ",".join(dealt(gpus, worker, per_worker))
+        environment[GPU_VARIABLE] = ",".join(worker_gpus(gpus, worker, per_worker))
     else:
         environment.setdefault(THREAD_VARIABLE, str(max(1, cores // workers)))
 
@@ -75,10 +74,10 @@ def is_distributed(config: pytest.Config) -> bool:
 
 
 def read_worker_input(config: pytest.Config, benchmark: Benchmark) -> None:
-    """Take over, in a worker, what the controller found out about the models, and its share of the machine."""
+    """Read, in a worker, the model checks that the controller sent, and set the GPUs or cores of this worker."""
     worker_input = config.workerinput  # type: ignore[attr-defined] # set by xdist
-    told = worker_input[WORKER_INPUT]
-    take_share(
+    checked = worker_input[WORKER_INPUT]
+    set_worker_resources(
         os.environ,
         visible_gpus(),
         worker=int(str(worker_input["workerid"]).removeprefix("gw")),
@@ -86,12 +85,12 @@ def read_worker_input(config: pytest.Config, benchmark: Benchmark) -> None:
         per_worker=benchmark.options.gpus_per_worker,
         cores=os.cpu_count() or 1,
     )
-    benchmark.identities.update(told["identities"])
-    benchmark.batch_sizes.update(told["batch_sizes"])
+    benchmark.identities.update(checked["identities"])
+    benchmark.batch_sizes.update(checked["batch_sizes"])
 
 
 class Distribution:
-    """Hooks of a controller that has workers."""
+    """The hooks of a controller with workers."""
 
     def __init__(self, benchmark: Benchmark, scoreboard: Scoreboard) -> None:
         self._benchmark = benchmark
@@ -99,7 +98,7 @@ class Distribution:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: WorkerController) -> None:
-        """Tell the worker what was checked, so that it asks no hub again."""
+        """Send the checks to the worker, so that it does not ask the hub again."""
         node.workerinput[WORKER_INPUT] = {
             "identities": {model: dict(identity) for model, identity in self._benchmark.identities.items()},
             "batch_sizes": dict(self._benchmark.batch_sizes),
@@ -107,8 +106,8 @@ class Distribution:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
-        """Keep batches whole under plain `-n`; a `--dist` of the user's own choice stays what it is."""
-        by_scope = {"loadscope": ForgetfulScheduling, "loadfile": FileScheduling, "loadgroup": GroupScheduling}
+        """The scheduler: for plain `-n` one that keeps batches whole, otherwise the one that `--dist` names."""
+        by_scope = {"loadscope": ScopeScheduling, "loadfile": FileScheduling, "loadgroup": GroupScheduling}
         chosen = config.getoption("dist")
         if chosen == "load":
             return BatchScheduling(config, log, self.scopes)
@@ -116,19 +115,19 @@ class Distribution:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Note which cases are left after selection; all workers collect the same."""
+        """Record the cases that are left after selection; all workers collect the same cases."""
         chosen = {self.case_id(nodeid) for nodeid in ids}
         self._scoreboard.select(case for case in self._benchmark.plan.cases if case.id in chosen)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: WorkerController) -> None:
-        """Tell why a worker gave up."""
+        """Report why a worker stopped."""
         reason = getattr(node, "workeroutput", {}).get(STOP_REASON)
         if reason is not None:
             self._benchmark.notice(reason)
 
     def case_id(self, nodeid: str) -> str | None:
-        """The case in a test's node id, None where it tests none; the id may stand among other parameters'."""
+        """The id of the case in a test's node id, None if it has none; ids of other parameters may surround it."""
         found = _BRACKETS.search(nodeid)
         if found is None:
             return None
@@ -140,7 +139,7 @@ class Distribution:
         return next((span for span in spans if span in known), None)
 
     def scopes(self, nodeids: Sequence[str]) -> dict[str, str]:
-        """For each node id the batch it belongs to; any other test is a batch of its own file."""
+        """The batch of each node id; a test without a case belongs to a batch of its file."""
         case_ids = {nodeid: self.case_id(nodeid) for nodeid in nodeids}
         chosen = set(case_ids.values())
         cases = [case for case in self._benchmark.plan.cases if case.id in chosen]
@@ -152,28 +151,28 @@ class Distribution:
         }
 
 
-class ForgetfulScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """xdist's scheduling by scope, with finished tests forgotten.
+class ScopeScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
+    """xdist's scheduling by scope; finished tests are removed.
 
-    The base counts the tests a worker still has by walking all it ever had, at each finished test, and looks each test
-    up by its position in a list; over 27,648 tests both are what the run waits for. After a worker's death the base
-    hands out its finished scopes as well, of which no test ever ends, and the run hangs.
+    After each test the base class counts the tests that a worker still has: it walks all that the worker ever had, and
+    searches each test in a list. Over 27,648 tests the run waits for both. If a worker crashes, the base class also
+    assigns its finished scopes again; no test of them ever ends, and the run hangs.
     """
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
 
     def schedule(self) -> None:
-        """Hand out scopes in the order of collection, so that a worker changes models as rarely as can be."""
+        """Assign scopes in the order of collection, so that a worker changes models as rarely as possible."""
         if self.collection is None and self.registered_collections:
             nodeids = next(iter(self.registered_collections.values()))
-            self._places = {nodeid: place for place, nodeid in enumerate(nodeids)}
+            self._positions = {nodeid: position for position, nodeid in enumerate(nodeids)}
             self.config.option.loadscopereorder = False
         super().schedule()
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
-        """Forget a finished test, and its scope with its last one."""
+        """Remove a finished test, and its scope if no test of it is left."""
         nodeid = self.registered_collections[node][item_index]
         scope = self._split_scope(nodeid)
         unit = self.assigned_work[node][scope]
@@ -183,37 +182,37 @@ class ForgetfulScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist ha
         self._reschedule(node)
 
     def remove_node(self, node: WorkerController) -> str | None:
-        """Give the work of a lost worker to the others, but for the test it died in."""
+        """Assign the work of a crashed worker to the others, except the test in which it crashed, which is returned."""
         workload: dict[str, dict[str, bool]] = self.assigned_work.pop(node)
         if not workload:
             return None
         first_unit = next(iter(workload.values()))
-        lost = next(iter(first_unit))
-        del first_unit[lost]
+        crashed = next(iter(first_unit))
+        del first_unit[crashed]
         self.workqueue.update({scope: unit for scope, unit in workload.items() if unit})
         for other in self.assigned_work:
             self._reschedule(other)
-        return lost
+        return crashed
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         scope, unit = self.workqueue.popitem(last=False)
         self.assigned_work.setdefault(node, {})[scope] = unit
-        node.send_runtest_some([self._places[nodeid] for nodeid in unit])
+        node.send_runtest_some([self._positions[nodeid] for nodeid in unit])
 
     def _pending_of(self, workload: dict[str, Any]) -> int:
         return sum(map(len, workload.values()))
 
 
-class GroupScheduling(ForgetfulScheduling, LoadGroupScheduling):  # type: ignore[misc] # xdist has no types
-    """`--dist loadgroup`, with finished tests forgotten."""
+class GroupScheduling(ScopeScheduling, LoadGroupScheduling):  # type: ignore[misc] # xdist has no types
+    """`--dist loadgroup`; finished tests are removed."""
 
 
-class FileScheduling(ForgetfulScheduling, LoadFileScheduling):  # type: ignore[misc] # xdist has no types
-    """`--dist loadfile`, with finished tests forgotten."""
+class FileScheduling(ScopeScheduling, LoadFileScheduling):  # type: ignore[misc] # xdist has no types
+    """`--dist loadfile`; finished tests are removed."""
 
 
-class BatchScheduling(ForgetfulScheduling):
-    """Scheduling with a batch as the scope; what plain `-n` means for the benchmark."""
+class BatchScheduling(ScopeScheduling):
+    """Scheduling with a batch as the scope; the benchmark uses it for plain `-n`."""
 
     def __init__(
         self, config: pytest.Config, log: Producer | None, scopes: Callable[[Sequence[str]], dict[str, str]]
@@ -223,7 +222,7 @@ class BatchScheduling(ForgetfulScheduling):
         self._scopes: dict[str, str] = {}
 
     def schedule(self) -> None:
-        """Find the batches, once collection is complete, then hand them out."""
+        """Find the batches when collection is complete, then assign them."""
         if self.collection is None and self.registered_collections:
             self._scopes = self._find_scopes(next(iter(self.registered_collections.values())))
         super().schedule()

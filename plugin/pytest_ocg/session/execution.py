@@ -1,4 +1,4 @@
-"""The process that runs tests: cuts what was selected into batches and judges each case when its test asks for it."""
+"""The process that runs tests: it cuts the selected cases into batches and judges a case when its test needs it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_ocg.run.cache.cache import Cache
 from pytest_ocg.run.record import Miss, NoReply, Outcome, Record
 from pytest_ocg.run.runner import BatchRun, Runner
 from pytest_ocg.session.benchmark import Benchmark
-from pytest_ocg.session.case_item import CaseItem, passed_report, take_over, verdict_report
+from pytest_ocg.session.case_item import CaseItem, convert_items, passed_report, verdict_report
 from pytest_ocg.session.keys import (
     BATCH_PROPERTY,
     CASE_FIXTURE,
@@ -32,13 +32,13 @@ STOPPED_BY_BACKEND = 2
 
 
 def case_of(item: pytest.Item) -> Case | None:
-    """The case that the item is a test of, None for any other test."""
+    """The case that the item tests, None for a test without a case."""
     callspec = getattr(item, "callspec", None)
     return None if callspec is None else callspec.params.get(CASE_FIXTURE)
 
 
 class Execution:
-    """Hooks of the process that runs tests."""
+    """The hooks of the process that runs tests."""
 
     def __init__(self, benchmark: Benchmark, progress: Progress | None) -> None:
         self._benchmark = benchmark
@@ -46,13 +46,13 @@ class Execution:
         self._selected: list[Case] = []
         self._runner: Runner | None = None
         self._cache: Cache | None = None
-        self._told = 0
+        self._reported_notices = 0
         self._has_generated = False
         self._has_frozen = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> object:
-        """Collect without the garbage collector: what is collected stays, and walking it again and again is slow."""
+        """Disable the garbage collector during collection: collected items stay, and to search them again is slow."""
         was_enabled = gc.isenabled()
         gc.disable()
         try:
@@ -63,13 +63,13 @@ class Execution:
                 gc.enable()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note which cases are left after `-k`, `--lf` and `--deselect`."""
+        """Record the cases that are left after `-k`, `--lf` and `--deselect`."""
         self._selected = [case for case in map(case_of, session.items) if case is not None]
         if not session.config.option.collectonly:
-            take_over(session.items)
+            convert_items(session.items)
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
-        """Report a miss or a missing reply in one line, and keep the record to the setup report that carries it."""
+        """Report a miss or a missing reply in one line; only the setup report carries the record."""
         if call.when == "call" and item.user_properties:
             item.user_properties[:] = [
                 entry for entry in item.user_properties if not entry[0].startswith(PROPERTY_PREFIX)
@@ -90,40 +90,40 @@ class Execution:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Give back the model, whose memory a scoring model may need."""
+        """Free the model: a scoring model may need its memory."""
         if self._runner is not None:
             self._runner.close()
 
     def pytest_unconfigure(self) -> None:
-        """Give back the cache."""
+        """Close the cache."""
         if self._cache is not None:
             self._cache.close()
 
     def unfreeze(self) -> None:
-        """Give all objects back to the garbage collector: the process may go on after this session."""
+        """Return all objects to the garbage collector: the process may continue after this session."""
         if self._has_frozen:
             gc.unfreeze()
-            atexit.register(gc.freeze)  # a process that ends now does not search them for garbage
+            atexit.register(gc.freeze)  # a process that ends does not search them for garbage
 
     def judged(self, item: pytest.Item, case: Case) -> Record:
-        """The record of the case, which the item's setup report will carry.
+        """The record of the case; the item's setup report carries it.
 
-        Raises NoReply where there is none, and ends the session where no reply can be had at all.
+        Raises NoReply if the case has no reply, and ends the session if no further reply is possible.
         """
         try:
             record, ran = self._opened_runner().record(case)
         except OcgError as error:
-            # xdist does not tell what a worker exits with
+            # xdist does not pass on why a worker exits
             getattr(self._benchmark.config, "workeroutput", {})[STOP_REASON] = str(error)
             pytest.exit(str(error), returncode=STOPPED_BY_BACKEND)
         item.user_properties.append((RECORD_PROPERTY, record.as_json()))
         if ran is not None:
             item.user_properties.append((BATCH_PROPERTY, _batch_json(ran)))
-            self._spare_collector(ran)
+            self._freeze_reports(ran)
         notices = self._benchmark.notices
-        if len(notices) > self._told:
-            item.user_properties.append((NOTICE_PROPERTY, json.dumps(notices[self._told :])))
-            self._told = len(notices)
+        if len(notices) > self._reported_notices:
+            item.user_properties.append((NOTICE_PROPERTY, json.dumps(notices[self._reported_notices :])))
+            self._reported_notices = len(notices)
         if record.outcome is Outcome.ERROR:
             raise NoReply(record.explain())
         return record
@@ -141,8 +141,8 @@ class Execution:
             )
         return self._runner
 
-    def _spare_collector(self, ran: BatchRun) -> None:
-        """Let the garbage collector pass over the reports kept so far, while no model has left anything to collect."""
+    def _freeze_reports(self, ran: BatchRun) -> None:
+        """Exclude the reports from garbage collection, as long as no model has generated and left garbage."""
         self._has_generated |= ran.generated > 0
         if not self._has_generated:
             self._freeze()
@@ -157,7 +157,7 @@ class Execution:
 
 
 def batches_of(benchmark: Benchmark, selected: Sequence[Case]) -> list[Batch]:
-    """The selected cases in batches; in the plan's order, whatever order their tests run in."""
+    """The selected cases in batches, in the order of the plan; the order of the tests does not matter."""
     chosen = {case.id for case in selected}
     return cut_batches([case for case in benchmark.plan.cases if case.id in chosen], benchmark.batch_sizes)
 

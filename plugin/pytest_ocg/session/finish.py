@@ -1,4 +1,4 @@
-"""The end of a session: numbers, files, verdicts and the exit status, from what the reports brought."""
+"""The end of a session: numbers, files, verdicts and the exit status, computed from the reports."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from pytest_ocg.session.benchmark import Benchmark
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What the reports of a run brought: a `generations.jsonl` line per case id, and how the run went.
+    """The content of a run's reports: a `generations.jsonl` line per case id, and facts of the run.
 
-    `cut` says why a run stopped early. `only_misses`: every failed test is a miss or a case without a reply.
+    `cut` is the reason why a run stopped early. `only_misses`: every failed test is a miss or a case without a reply.
     """
 
     lines: Mapping[str, str]
@@ -43,10 +43,9 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A run summed up: its results and cases in the plan's order, where they lie, the verdicts, and the exit status.
+    """A finished run: its results and cases in the order of the plan, their folder, the verdicts and the exit status.
 
-    `folder` is None where the results could not be written. `problems` is what could not be done at the end, each with
-    its way out.
+    `folder` is None if the results could not be written. `problems` are errors at the end, each with its way out.
     """
 
     results: Results
@@ -63,10 +62,10 @@ class Finished:
 def finish(
     benchmark: Benchmark, reported: Reported, exitstatus: int, progress: Callable[[str, int, int], None]
 ) -> Finished:
-    """Sum up, write the files, judge by thresholds; what fails here is told, and nothing gathered is lost by it.
+    """Compute the results, write the files and apply the thresholds; an error here is reported and loses no replies.
 
-    `progress` hears how far scoring models are: label, done, total. A run that is not complete goes into the subfolder
-    `partial`, so that it never takes the place of a full one.
+    `progress` is called with the state of a scoring model: label, done, total. A run that is not complete is written to
+    the subfolder `partial`, so that it never replaces a complete run.
     """
     options, problems = benchmark.options, list[str]()
     lines = {case.id: reported.lines[case.id] for case in benchmark.plan.cases if case.id in reported.lines}
@@ -129,7 +128,7 @@ def _summarised(
 def _written_thresholds(
     benchmark: Benchmark, results: Results, rows: tuple[RunRow, ...], problems: list[str]
 ) -> Iterator[tuple[Path, str, Thresholds]]:
-    """Each file written, its model, and what it holds now."""
+    """Each written file, its model, and its new thresholds."""
     for measured in baseline_rows(rows):
         model = measured.row.model
         path = benchmark.options.thresholds or benchmark.config.rootpath / "thresholds" / file_name(model)

@@ -1,4 +1,4 @@
-"""Hooks of our own: how a conftest or another plugin adds a backend, models or metrics."""
+"""The hooks of this plugin: a conftest or another plugin adds a backend, models or metrics with them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @pytest.hookspec(firstresult=True)
 def pytest_ocg_make_backend(spec: ModelSpec, settings: GenerationSettings) -> Backend | None:
-    """Return the source of replies for this model, or None to leave it to others.
+    """Return the backend that generates replies for this model, or None if another hook or the shipped backend does it.
 
-    Called in every process that runs tests, and once before that where the run is planned.
+    Called in every process that runs tests, and once before, in the process that plans the run.
     """
 
 
 @pytest.hookspec
 def pytest_ocg_models() -> Mapping[str, ModelSpec]:
-    """Return models to add to the registry, by short name; they stand before shipped ones of the same name."""
+    """Return models to add to the registry, by short name; they replace shipped models of the same name."""
     raise NotImplementedError
 
 
 @pytest.hookspec
 def pytest_ocg_metrics() -> Mapping[str, Callable[[], Metric]]:
-    """Return metrics to add, by name, each with what makes it; they are measured like those that need no model."""
+    """Return metrics to add: names, and functions that make them. They are measured like metrics without a model."""
     raise NotImplementedError

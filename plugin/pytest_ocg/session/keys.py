@@ -1,4 +1,4 @@
-"""Under which names the parts of a session find each other: in pytest's stashes, in reports, and between processes."""
+"""The keys that parts of a session share: in pytest's stashes, in reports, and between processes."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ GENERATION_FIXTURE = "ocg_generation"
 BENCHMARK: pytest.StashKey[Benchmark] = pytest.StashKey()
 EXECUTION: pytest.StashKey[Judging] = pytest.StashKey()
 
-# In the stash of a module or an item, for what would be worked out anew for each of 27,648 items.
-Place = tuple[PathLike[str] | str, int | None]
+# In the stash of a module or an item: values that would be computed again for each of 27,648 items.
+Location = tuple[PathLike[str] | str, int | None]
 Keywords = dict[str, Literal[1]]
-PLACES: pytest.StashKey[dict[str, Place]] = pytest.StashKey()
+LOCATIONS: pytest.StashKey[dict[str, Location]] = pytest.StashKey()
 KEYWORDS: pytest.StashKey[Keywords] = pytest.StashKey()
 OWN_KEYWORDS: pytest.StashKey[tuple[int, Keywords]] = pytest.StashKey()
 MISSED: pytest.StashKey[str] = pytest.StashKey()

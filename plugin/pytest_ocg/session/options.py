@@ -1,4 +1,4 @@
-"""The command line: checked once, and handed on as one typed noun."""
+"""The command line: declared here, checked once, returned as one typed object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODEL_OPTION = "--model"
 
 
 def declare_options(parser: pytest.Parser) -> None:
-    """Declare `--model` and every `--ocg-` option with its ini twin."""
+    """Declare `--model` and every `--ocg-` option with its ini value."""
     group = parser.getgroup("ocg", "Ordered CommonGen: does a model use these words, in this order?")
     group.addoption(
         *([MODEL_OPTION] if MODEL_OPTION not in parser._opt2dest else []),
@@ -27,7 +27,7 @@ def declare_options(parser: pytest.Parser) -> None:
         "openai:NAME; repeatable",
     )
     for declaration in DECLARATIONS:
-        shown = f"{declaration.help} (default: {declaration.default})" if declaration.default else declaration.help
+        text = f"{declaration.help} (default: {declaration.default})" if declaration.default else declaration.help
         if declaration.is_flag:
             group.addoption(
                 declaration.option,
@@ -43,20 +43,20 @@ def declare_options(parser: pytest.Parser) -> None:
                 dest=declaration.dest,
                 metavar=declaration.metavar,
                 default=None,
-                help=shown.replace("%", "%%"),
+                help=text.replace("%", "%%"),
             )
         if declaration.has_ini:
             parser.addini(declaration.dest, f"see {declaration.option}", default=None)
 
 
 def requested_models(config: pytest.Config) -> tuple[str, ...]:
-    """The names given with `--model`, each once, in the order given."""
+    """The names from `--model`, each once, in the given order."""
     given = cast("list[str] | None", config.getoption("ocg_model", None)) or []
     return tuple(dict.fromkeys(given))
 
 
 def is_gate_required(config: pytest.Config) -> bool:
-    """Whether nothing but a verdict will do, by the command line or else the ini file."""
+    """Whether the gate is `require`, on the command line or otherwise in the ini file."""
     given = config.getoption("ocg_gate", None)
     return bool((config.getini("ocg_gate") if given is None else given) == "require")
 
@@ -64,7 +64,7 @@ def is_gate_required(config: pytest.Config) -> bool:
 def read_options(config: pytest.Config) -> Options:
     """The checked options: command line first, then the ini file, then the default.
 
-    Raises OptionError naming the option, the value and what is accepted.
+    Raises OptionError with the option, the value and the accepted values.
     """
     read: dict[str, Any] = {}
     for declaration in DECLARATIONS:
@@ -80,8 +80,11 @@ def read_options(config: pytest.Config) -> Options:
     read["report"] = tuple(map(Path, read["report"] or ()))
     if read["outputs"] is not None:
         if read["backend"] not in ("auto", "replay"):
-            raise OptionError(f"--ocg-outputs judges replies made elsewhere; drop --ocg-backend {read['backend']!r}")
+            raise OptionError(
+                f"--ocg-outputs judges existing replies and cannot be used with --ocg-backend {read['backend']!r}; "
+                "remove one of them"
+            )
         read["backend"] = "replay"
     elif read["backend"] == "replay":
-        raise OptionError("--ocg-backend replay needs --ocg-outputs FILE, the replies to judge")
+        raise OptionError("--ocg-backend replay needs a file with the replies to judge; add --ocg-outputs FILE")
     return Options(models=requested_models(config), **read)

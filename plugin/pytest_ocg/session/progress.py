@@ -1,4 +1,4 @@
-"""How far generation is: a live note on a terminal, a line per batch anywhere else, nothing under `-q`."""
+"""Progress of generation: a live note on a terminal, otherwise a line for each batch, nothing under `-q`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import pytest
 from pytest_ocg.inputs.cases import Batch
 
 SECONDS_BETWEEN_NOTES = 10
-LEAST_SECONDS = 1.0
-"""Over a shorter span a rate would say nothing: workers that start together end their first batches together."""
+MINIMUM_SECONDS = 1.0
+"""Over a shorter time a rate has no meaning: workers that start together end their first batches together."""
 
 
 def clock(seconds: float) -> str:
-    """A span as people write it: `0:07`, `12:30`, `3:05:00`."""
+    """A time in hours, minutes and seconds: `0:07`, `12:30`, `3:05:00`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 class Progress:
-    """Counts cases and generations by model and says so on the controller's terminal."""
+    """Counts cases and generations by model and shows the progress on the controller's terminal."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -34,28 +34,28 @@ class Progress:
         self._generated: Counter[str] = Counter()
         self._first: dict[str, float] = {}
         self._loaded: dict[str, tuple[float, int]] = {}
-        self._shown = 0
-        self._scored_told = 0.0
+        self._note_width = 0
+        self._scoring_shown_at = 0.0
 
     def expect(
         self, selected: Mapping[str, int], forecasts: Callable[[Mapping[str, int]], Iterable[str]] = lambda selected: ()
     ) -> None:
-        """How many cases of each model will be judged; the lines that `forecasts` makes of it are shown once."""
+        """Set the number of cases of each model; the lines that `forecasts` makes from it are shown once."""
         is_new, self._total = not self._total, Counter(selected)
         reporter = self._reporter()
         if is_new and reporter is not None and reporter.verbosity >= 0:
             for line in forecasts(selected):
-                _write_apart(reporter, line)
+                _write_line(reporter, line)
 
     def begin(self, batch: Batch, prompts: int) -> None:
-        """A batch is about to be generated; on a terminal say so behind the letters printed so far."""
+        """Generation of a batch begins; a terminal shows it after the letters printed so far."""
         self._first.setdefault(batch.model, time.monotonic())
         reporter = self._reporter()
         if reporter is not None and _is_live(reporter):
-            self._write_behind(reporter, f" {self._line(batch.model)}, generating {prompts}")
+            self._write_note(reporter, f" {self._line(batch.model)}, generating {prompts}")
 
     def end(self, ran: Mapping[str, Any]) -> None:
-        """A batch is judged; off a terminal say how far that brings its model."""
+        """A batch is judged; without a terminal, print how many cases of its model are done."""
         model = str(ran["model"])
         self._done[model] += int(ran["cases"])
         self._generated[model] += int(ran["generated"])
@@ -65,15 +65,15 @@ class Progress:
         reporter = self._reporter()
         if reporter is None:
             return
-        self._erase(reporter)
+        self._erase_note(reporter)
         if ran["generated"] and reporter.verbosity >= 0 and not _is_live(reporter):
-            _write_apart(reporter, self._line(model))
+            _write_line(reporter, self._line(model))
 
     def _span(self, model: str) -> tuple[int, float]:
-        """Generations and the seconds they took; as soon as others tell, without the first, which loaded the model."""
+        """Generations and their seconds; the first batch, which loads the model, is left out when there are others."""
         now, generated = time.monotonic(), self._generated[model]
         since, before = self._loaded.get(model, (now, 0))
-        if generated == before or now - since < LEAST_SECONDS:
+        if generated == before or now - since < MINIMUM_SECONDS:
             since, before = self._first[model], 0
         return generated - before, now - since
 
@@ -82,51 +82,51 @@ class Progress:
         return reporter
 
     def scored(self, label: str, done: int, total: int) -> None:
-        """Texts or pairs have been scored; told at the start, every few seconds, and at the end."""
+        """Show how many texts or pairs are scored: at the start, every few seconds, and at the end."""
         reporter, now = self._reporter(), time.monotonic()
         if reporter is None or reporter.verbosity < 0:
             return
         if done == 0:
-            self._first[label] = self._scored_told = now
+            self._first[label] = self._scoring_shown_at = now
             reporter.ensure_newline()
             reporter.write_line(f"{label}: {total:,} to score")
-        elif done == total or now - self._scored_told > SECONDS_BETWEEN_NOTES:
-            self._scored_told = now
+        elif done == total or now - self._scoring_shown_at > SECONDS_BETWEEN_NOTES:
+            self._scoring_shown_at = now
             pace = _pace(done, now - self._first.get(label, now), total - done)
             reporter.write_line(", ".join([f"{label}: {done:,} of {total:,}", *pace]))
 
     def _line(self, model: str) -> str:
         total = self._total[model]
-        done = min(self._done[model], total)  # where batches are split between workers, cases are judged twice
+        done = min(self._done[model], total)  # if a batch is split between workers, cases are judged twice
         return ", ".join([f"{model}: {done:,} of {total:,}", *_pace(*self._span(model), total - done)])
 
-    def _write_behind(self, reporter: pytest.TerminalReporter, text: str) -> None:
+    def _write_note(self, reporter: pytest.TerminalReporter, text: str) -> None:
         writer = reporter._tw
         room = writer.fullwidth - writer.width_of_current_line - 1
-        self._shown = min(len(text), room) if room > 20 else 0
-        if self._shown:
+        self._note_width = min(len(text), room) if room > 20 else 0
+        if self._note_width:
             capture = self._config.pluginmanager.get_plugin("capturemanager")
-            # a batch is generated while a test is set up, and what is written then is taken for the test's output
+            # a batch is generated in the setup of a test, and pytest captures output there
             with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
-                writer._file.write(text[: self._shown])
+                writer._file.write(text[: self._note_width])
                 writer.flush()
 
-    def _erase(self, reporter: pytest.TerminalReporter) -> None:
-        if self._shown:
-            reporter._tw._file.write(f"\x1b[{self._shown}D\x1b[K")
+    def _erase_note(self, reporter: pytest.TerminalReporter) -> None:
+        if self._note_width:
+            reporter._tw._file.write(f"\x1b[{self._note_width}D\x1b[K")
             reporter._tw.flush()
-            self._shown = 0
+            self._note_width = 0
 
 
 def _pace(done: int, seconds: float, left: int) -> list[str]:
-    """How many a second and how long until none is left, nothing where the span is too short to tell."""
-    if not done or seconds < LEAST_SECONDS:
+    """The rate per second and the time left; empty if the time is too short for a rate."""
+    if not done or seconds < MINIMUM_SECONDS:
         return []
     rate = done / seconds
     return [f"{rate:.1f} a second", f"{clock(left / rate)} left"]
 
 
-def _write_apart(reporter: pytest.TerminalReporter, text: str) -> None:
+def _write_line(reporter: pytest.TerminalReporter, text: str) -> None:
     if reporter._tw.width_of_current_line:
         reporter._tw.line()
     reporter._tw.line(text)

@@ -1,4 +1,4 @@
-"""Finds pytest's root directory again where the value of one of our options was mistaken for tests to run."""
+"""Corrects pytest's root directory if pytest took the value of one of our options for a path of tests."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 from _pytest.config.findpaths import determine_setup
 
 
-def settle_rootdir(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
-    """Make root directory, ini file and `addopts` what they would be had pytest known our options from the start.
+def correct_rootdir(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Set root directory, ini file and `addopts` as if pytest had known our options from the start.
 
-    pytest looks for its ini file before it loads plugins. In `--ocg-concepts ../data/sets.jsonl` it then sees an option
-    it does not know and a path, takes the path for tests, and looks for the ini file there instead of here. The early
-    steps of its parsing are done once more, with the positional arguments as they are.
+    pytest searches its ini file before it loads plugins. In `--ocg-concepts ../data/sets.jsonl` it does not know the
+    option yet, takes the path for tests, and searches the ini file there and not here. This function repeats the first
+    steps of parsing with the real positional arguments.
     """
     known = config.known_args_namespace
     rootpath, inipath, inicfg, ignored = determine_setup(

@@ -1,4 +1,4 @@
-"""The controller's side: gathers the records that reports carry, sums up, writes files, and sets the exit status."""
+"""The controller: it collects the records from reports, computes the results, writes files and sets the exit status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATUSES = {"miss": MISSED, "error": UNANSWERED}
 
 
 class Scoreboard:
-    """Hooks of the process that the user sees."""
+    """The hooks of the process that the user started."""
 
     def __init__(self, benchmark: Benchmark, progress: Progress) -> None:
         self._benchmark = benchmark
@@ -38,12 +38,12 @@ class Scoreboard:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Where this process collects, note what is left after selection."""
+        """If this process collects, record the cases that are left after selection."""
         self.select(case for case in map(case_of, session.items) if case is not None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the record out of the report that carries it."""
+        """Remove the record from the report that carries it, and keep it."""
         if not report.user_properties and report.passed:
             return
         carried = [entry for entry in report.user_properties if entry[0].startswith(PROPERTY_PREFIX)]
@@ -60,18 +60,18 @@ class Scoreboard:
             elif name == NOTICE_PROPERTY:
                 for notice in json.loads(str(value)):
                     self._benchmark.notice(notice)
-            elif report.failed:  # an expected one is pytest's to tell
-                report.ocg_status = STATUSES[str(value)]  # type: ignore[attr-defined] # how pytest marks xfail, too
+            elif report.failed:  # pytest itself reports an expected failure
+                report.ocg_status = STATUSES[str(value)]  # type: ignore[attr-defined] # pytest marks xfail in the same way
 
     def pytest_report_teststatus(
         self, report: pytest.TestReport
     ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-        """A miss and a missing reply have a status of their own: pytest lists each broken test once more at the end."""
+        """The status of a miss or a missing reply; pytest would list each `failed` test again at the end."""
         return getattr(report, "ocg_status", None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Sum up, write the files, apply the thresholds."""
+        """Compute the results, write the files, apply the thresholds."""
         if session.config.option.collectonly or not self._selected:
             return
         reported = Reported(
@@ -94,7 +94,7 @@ class Scoreboard:
             print_summary(terminalreporter, self._finished, self._benchmark)
 
     def select(self, cases: Iterable[Case]) -> None:
-        """The cases that will run, known after collection here or in a worker."""
+        """Set the cases that will run; they are known after collection, here or in a worker."""
         chosen = list(cases)
         self._selected = frozenset(case.id for case in chosen)
         by_model = Counter(case.model for case in {case.id: case for case in chosen}.values())
@@ -106,7 +106,7 @@ class Scoreboard:
 
 
 def _cut(session: pytest.Session, exitstatus: int) -> str | None:
-    reason: Sequence[str] = [str(why) for why in (session.shouldfail, session.shouldstop) if why]
-    if reason:
-        return reason[0]
+    reasons: Sequence[str] = [str(reason) for reason in (session.shouldfail, session.shouldstop) if reason]
+    if reasons:
+        return reasons[0]
     return "interrupted" if exitstatus == pytest.ExitCode.INTERRUPTED else None

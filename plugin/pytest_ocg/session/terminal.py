@@ -1,4 +1,4 @@
-"""What stands on the terminal when a run is over."""
+"""The summary on the terminal at the end of a run."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ COLOURS = {Status.PASSED: "green", Status.FAILED: "red", Status.NOT_EVALUATED: "
 
 
 def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchmark: Benchmark) -> None:
-    """Some misses, the table, what it was measured with, where the files are, and the verdicts.
+    """Print some misses, the table, how it was measured, the paths of the files, and the verdicts.
 
-    Under `-v` intervals, templates, patterns and signatures as well; under `-q` one line a row and the verdicts.
+    `-v` adds intervals, templates, patterns and signatures; `-q` prints one line for each row and the verdicts.
     """
     results = finished.results
     if not results.rows:
@@ -58,8 +58,8 @@ def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchma
         for row in results.rows:
             for line in filter(None, (counts_line(row), usage_line(row))):
                 reporter.write_line(line)
-        for told in dict.fromkeys(filter(None, map(made_by_line, results.rows))):
-            reporter.write_line(told)
+        for line in dict.fromkeys(filter(None, map(made_by_line, results.rows))):
+            reporter.write_line(line)
         reporter.write_line(recipe_line(results))
     if reporter.verbosity > 0:
         _print_signatures(reporter, finished)
@@ -82,7 +82,7 @@ def print_summary(reporter: pytest.TerminalReporter, finished: Finished, benchma
 
 
 def _markdown(finished: Finished) -> str:
-    from pytest_ocg.report.markdown import render_markdown  # of no use outside of GitHub Actions
+    from pytest_ocg.report.markdown import render_markdown  # only GitHub Actions needs it
 
     return render_markdown(finished.results, finished.records)
 

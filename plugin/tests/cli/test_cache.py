@@ -56,7 +56,7 @@ def test_it_shows_what_is_there_by_model(folder):
         "gpt-4o       1,200  148.8 kB          1  2026-11-02 09:30  2026-11-02 09:30",
     ]
     assert blank == ""
-    assert total.startswith("1,202 replies by 2 models, ")
+    assert total.startswith("1,202 replies of 2 models, ")
     assert total.endswith(f"B on disk: {folder / FILE_NAME}")
 
 
@@ -80,7 +80,7 @@ def test_it_shows_the_same_as_json(folder):
 def test_an_empty_cache_is_shown_as_empty(tmp_path):
     Cache.open(tmp_path, pytest.fail).close()
     status, said = ocg("--cache", tmp_path)
-    assert (status, said.partition(",")[0]) == (0, "0 replies by 0 models")
+    assert (status, said.partition(",")[0]) == (0, "0 replies of 0 models")
 
 
 @pytest.mark.parametrize(
@@ -92,23 +92,23 @@ def test_an_empty_cache_is_shown_as_empty(tmp_path):
         (["prune", "--all", "--json"], {"deleted": 0}),
     ],
 )
-def test_where_there_is_no_cache_none_is_made(tmp_path, arguments, expected):
+def test_a_missing_cache_is_not_created(tmp_path, arguments, expected):
     path = tmp_path / "none" / FILE_NAME
     status, said = ocg("--cache", path.parent, *arguments)
     assert status == 0
     assert not path.parent.exists()
     if expected is None:
-        assert said == f"no reply cache at {path} yet\n"
+        assert said == f"there is no reply cache at {path} yet\n"
     else:
         assert json.loads(said) == {"path": str(path), **expected}
 
 
-def test_without_a_folder_it_is_the_users_own(monkeypatch, folder):
+def test_the_default_is_the_users_cache_folder(monkeypatch, folder):
     monkeypatch.setattr("pytest_ocg.cli.cache.default_cache_directory", lambda: folder)
     assert str(folder) in ocg()[1]
 
 
-def test_a_damaged_cache_is_set_aside_and_said_beside_the_result(folder, capsys):
+def test_a_damaged_cache_is_set_aside_with_a_note(folder, capsys):
     (folder / FILE_NAME).write_text("nonsense " * 100)
     status, said = ocg("--cache", folder, "--json")
     assert (status, json.loads(said)["models"]) == (0, [])
@@ -133,7 +133,7 @@ def test_a_model_name_cannot_write_to_the_terminal(tmp_path):
         (["--all"], 1202, {}),
     ],
 )
-def test_prune_deletes_what_was_chosen_after_saying_so(folder, choice, deleted, remains):
+def test_prune_shows_and_deletes_the_chosen_replies(folder, choice, deleted, remains):
     status, said = ocg("prune", "--cache", folder, *choice, "--yes")
     assert status == 0
     for model, replies in ALL.items():
@@ -156,7 +156,7 @@ def test_prune_deletes_what_was_chosen_after_saying_so(folder, choice, deleted, 
         ("yesterday\n", 1, ALL),
     ],
 )
-def test_prune_asks_at_a_terminal_and_takes_only_a_yes(monkeypatch, capsys, folder, answer, status, remains):
+def test_prune_asks_at_a_terminal_and_accepts_only_yes(monkeypatch, capsys, folder, answer, status, remains):
     monkeypatch.setattr("sys.stdin", Terminal(answer))
     ended, said = ocg("prune", "--all", "--cache", folder)
     assert ended == status
@@ -171,7 +171,7 @@ def test_prune_without_a_terminal_needs_yes(monkeypatch, capsys, folder, stdin):
     status, _ = ocg("prune", "--model", "gpt-4o", "--cache", folder)
     assert status == 2
     assert capsys.readouterr().err == (
-        f"ocg: 1,200 replies in {folder / FILE_NAME} would be deleted, and there is no terminal to ask on; "
+        f"ocg: 1,200 replies in {folder / FILE_NAME} are not deleted, because there is no terminal for the question; "
         "add --yes to delete them\n"
     )
     assert left(folder) == ALL
@@ -180,12 +180,12 @@ def test_prune_without_a_terminal_needs_yes(monkeypatch, capsys, folder, stdin):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "needs to be told what to delete: --model NAME, --before YYYY-MM-DD, both, or --all"),
-        (["--all", "--model", "gpt-4o"], "--model NAME, --before YYYY-MM-DD, both, or --all alone"),
-        (["--before", "yesterday"], "--before: 'yesterday' is not a day; write it like 2026-01-31"),
-        (["--before", "2026-02-30"], "--before: '2026-02-30' is not a day; write it like 2026-01-31"),
-        (["--model", "gemma2-9"], "no replies by the model 'gemma2-9'; did you mean 'gemma2-9b'?"),
-        (["--model", "zzz"], "no replies by the model 'zzz'; there are by 'gemma2-9b', 'gpt-4o'"),
+        ([], "needs a choice of replies: add --model NAME, --before YYYY-MM-DD, both, or --all"),
+        (["--all", "--model", "gpt-4o"], "--all cannot be used with --model or --before; remove one of them"),
+        (["--before", "yesterday"], "--before: 'yesterday' is not a date; write it like 2026-01-31"),
+        (["--before", "2026-02-30"], "--before: '2026-02-30' is not a date; write it like 2026-01-31"),
+        (["--model", "gemma2-9"], "no replies of the model 'gemma2-9'; did you mean 'gemma2-9b'?"),
+        (["--model", "zzz"], "no replies of the model 'zzz'; the cache has 'gemma2-9b', 'gpt-4o'"),
     ],
 )
 def test_an_unclear_choice_is_an_error_and_nothing_is_deleted(capsys, folder, arguments, said):
@@ -202,7 +202,7 @@ def test_an_unclear_choice_is_an_error_and_nothing_is_deleted(capsys, folder, ar
         ["prune", "--model", "gpt-4o", "--yes", "--json", "--cache", "{}"],
     ],
 )
-def test_prune_says_the_result_as_json_wherever_the_options_stand(folder, capsys, arguments):
+def test_prune_writes_json_for_any_position_of_the_options(folder, capsys, arguments):
     status, said = ocg(*(argument.format(folder) for argument in arguments))
     assert (status, json.loads(said)) == (0, {"path": str(folder / FILE_NAME), "deleted": 1200})
     assert "gpt-4o" in capsys.readouterr().err
@@ -223,5 +223,5 @@ def test_prune_says_the_result_as_json_wherever_the_options_stand(folder, capsys
         (5 * 10**15, "5000.0 TB"),
     ],
 )
-def test_a_size_is_read_at_a_glance(size_bytes, text):
+def test_a_size_has_a_short_unit(size_bytes, text):
     assert size_text(size_bytes) == text

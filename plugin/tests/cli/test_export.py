@@ -1,4 +1,4 @@
-"""`ocg export`: where a table comes from, where it goes, and what is said beside."""
+"""`ocg export`: where the table comes from, where it is written, and the note to the user."""
 
 import contextlib
 import csv
@@ -53,15 +53,15 @@ def test_it_is_written_to_a_file_and_not_to_the_terminal(run, tmp_path):
     assert (tmp_path / "cases.csv").read_bytes().count(b"\r\n") == 3
 
 
-def test_what_a_spreadsheet_would_run_is_left_as_it_is_and_said(run, capsys):
+def test_a_text_that_a_spreadsheet_would_run_is_not_changed_and_reported(run, capsys):
     assert export(run)[1]["reply"] == "=cmd()"
     assert capsys.readouterr().err == (
-        "note: cells that begin with =, +, -, @, a tab or a line break: 1; they are written as they are, and a "
-        "spreadsheet may run them as formulas; --spreadsheet prevents it\n"
+        "note: cells that begin with =, +, -, @, a tab or a line break: 1; a spreadsheet may run them as formulas; "
+        "add --spreadsheet to prevent it\n"
     )
 
 
-def test_with_spreadsheet_it_is_guarded_and_nothing_is_said(run, capsys):
+def test_with_spreadsheet_it_is_made_safe_without_a_note(run, capsys):
     assert export(run, "--spreadsheet")[1]["reply"] == "'=cmd()"
     assert capsys.readouterr().err == ""
 
@@ -69,26 +69,26 @@ def test_with_spreadsheet_it_is_guarded_and_nothing_is_said(run, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--format", "parquet"], "--format 'parquet' is not for the terminal; name a file with --output FILE"),
-        (["--output", "x.xlsx"], "--output 'x.xlsx' does not end in .csv or .parquet; say which with --format"),
-        (["--output", "x.parquet", "--spreadsheet"], "--spreadsheet is for CSV; leave it out for Parquet, which"),
+        (["--format", "parquet"], "--format 'parquet' cannot be written to the terminal; add --output FILE"),
+        (["--output", "x.xlsx"], "--output 'x.xlsx' does not end in .csv or .parquet; rename it, or add --format"),
+        (["--output", "x.parquet", "--spreadsheet"], "--spreadsheet works with CSV only; remove it for Parquet"),
     ],
 )
 def test_an_unclear_format_is_refused_before_the_run_is_read(tmp_path, words, message):
     assert refused(tmp_path / "nosuch", *words).startswith(f"ocg: {message}")
 
 
-def test_a_run_that_is_not_there_is_named(tmp_path):
+def test_a_missing_run_is_named(tmp_path):
     assert str(tmp_path / "nosuch") in refused(tmp_path / "nosuch")
 
 
 def test_a_place_that_cannot_be_written_to_is_named(run, tmp_path):
     path = tmp_path / "nosuch" / "x.csv"
-    said = f"ocg: {str(path)!r} cannot be written (No such file or directory); name another --output\n"
+    said = f"ocg: {str(path)!r} cannot be written (No such file or directory); choose another --output\n"
     assert refused(run, "--output", path).endswith(said)
 
 
-def test_parquet_without_pyarrow_writes_nothing_and_says_what_to_install(run, tmp_path, monkeypatch):
+def test_parquet_without_pyarrow_writes_nothing_and_reports_what_to_install(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "pip install" in refused(run, "--output", tmp_path / "x.parquet")
     assert not (tmp_path / "x.parquet").exists()

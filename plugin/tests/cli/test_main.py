@@ -99,7 +99,7 @@ def test_the_help_names_every_command(capsys):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_has_help_of_its_own(capsys, name):
+def test_every_command_has_its_own_help(capsys, name):
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
     assert ended.value.code == 0
@@ -109,7 +109,7 @@ def test_every_command_has_help_of_its_own(capsys, name):
 def test_the_description_of_a_command_keeps_its_capitals(capsys):
     with pytest.raises(SystemExit):
         main(["report", "--help"])
-    assert "Write the report on a run: HTML, Markdown or LaTeX." in capsys.readouterr().out
+    assert "Write the report of a run: HTML, Markdown or LaTeX." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [[], ["nosuch"], ["cache", "--nosuch"], ["cache", "nosuch"]])
@@ -161,7 +161,7 @@ def test_results_go_to_the_stream_given(tmp_path, capsys):
 
 
 @posix
-def test_a_reader_that_went_away_is_not_a_traceback(tmp_path):
+def test_a_closed_pipe_is_not_a_traceback(tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
     try:

@@ -116,7 +116,7 @@ def test_missing_shards_are_named_and_nothing_is_written(folders, tmp_path):
             "missing: shard 1/3 of 'm'",
             "missing: shard 3/3 of 'm'",
             "1 run of 'm': 8 of 20 cases",
-            "nothing is written: run what is missing, or write what there is with --allow-missing",
+            "nothing was written; run the missing shards, or add --allow-missing to write the others",
         ],
     )
     assert not (tmp_path / "out").exists()
@@ -137,14 +137,14 @@ def test_a_part_is_never_written_over(folders, capsys):
     folder = folders.write("a")
     assert ocg("merge", folder, "-o", folder) == (2, "")
     assert capsys.readouterr().err == (
-        f"ocg: --output: {str(folder)!r} is where results to be merged lie; name another folder, so that they stay\n"
+        f"ocg: --output: {str(folder)!r} is one of the folders to merge and would be overwritten; choose another\n"
     )
 
 
 def test_a_folder_that_cannot_be_written_is_named_with_the_way_out(folders, tmp_path, capsys):
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert ocg("merge", folders.write("a"), "-o", tmp_path / "file" / "out") == (2, "")
-    assert "make room, or choose another folder with --output, and merge again" in capsys.readouterr().err
+    assert "free disk space or choose another --output, then merge again" in capsys.readouterr().err
 
 
 def test_results_are_merged_without_pytest_and_without_a_model(folders, tmp_path):

@@ -29,7 +29,7 @@ def ocg(*arguments):
 
 
 @pytest.mark.usefixtures("registry")
-def test_the_models_stand_in_columns_in_the_order_of_the_registry():
+def test_the_models_are_in_columns_in_the_order_of_the_registry():
     assert ocg() == (
         0,
         (
@@ -56,7 +56,7 @@ def test_the_models_stand_in_columns_in_the_order_of_the_registry():
         ("", ["gemma2-9b", "gpt-4o", "marco-o1"]),
     ],
 )
-def test_a_search_looks_in_every_column_whatever_the_case(search, names):
+def test_a_search_finds_text_in_every_column_in_any_case(search, names):
     status, said = ocg(search)
     assert status == 0
     assert [line.split()[0] for line in said.splitlines()[2:]] == names
@@ -64,16 +64,16 @@ def test_a_search_looks_in_every_column_whatever_the_case(search, names):
 
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize(("arguments", "said"), [(["nosuch"], ""), (["nosuch", "--json"], "[]\n")])
-def test_no_match_is_status_1_and_says_what_else_can_be_named(capsys, arguments, said):
+def test_no_match_is_status_1_and_reports_other_names_of_models(capsys, arguments, said):
     assert ocg(*arguments) == (1, said)
     assert capsys.readouterr().err == (
-        "no registered model matches 'nosuch'; --model also takes a hub id, a local folder, "
+        "no registered model matches 'nosuch'; --model also accepts a hub id, a local folder, "
         "a .gguf file or openai:NAME\n"
     )
 
 
 @pytest.mark.usefixtures("registry")
-def test_json_has_all_that_is_known():
+def test_json_has_all_facts():
     status, said = ocg("marco", "--json")
     assert status == 0
     [model] = json.loads(said)

@@ -1,4 +1,4 @@
-"""`ocg report`: a report made later from what a run left behind."""
+"""`ocg report`: a report that is made later from the files of a run."""
 
 import contextlib
 import io
@@ -97,22 +97,25 @@ def test_thresholds_give_another_verdict_than_the_run_had_in_html_too(run, tmp_p
     [
         (
             ["--latex", "--thresholds", "t.toml"],
-            "--thresholds 't.toml' is for a report that has a verdict; write one with --markdown or with --output to a "
+            "--thresholds 't.toml' works only with a report that has a verdict; add --markdown, or --output with a "
             "file that ends in .html or .md",
         ),
-        (["-o", "r.tex", "--thresholds", "t.toml"], "--thresholds 't.toml' is for a report that has a verdict"),
+        (
+            ["-o", "r.tex", "--thresholds", "t.toml"],
+            "--thresholds 't.toml' works only with a report that has a verdict",
+        ),
         (["-o", "r.pdf"], "report 'r.pdf' does not end in .html, .md or .tex; rename it"),
         (["-o", "r.csv"], "report 'r.csv' does not end in .html, .md or .tex; use ocg export"),
         (["-o", "R.PARQUET"], "report 'R.PARQUET' does not end in .html, .md or .tex; use ocg export"),
         (
             ["-o", "r.md", "--earlier", "x.json"],
-            "--earlier 'x.json' is for the HTML report; write one with --output FILE.html",
+            "--earlier 'x.json' works with the HTML report only; add --output FILE.html",
         ),
-        (["--latex", "--earlier", "x.json"], "--earlier 'x.json' is for the HTML report"),
+        (["--latex", "--earlier", "x.json"], "--earlier 'x.json' works with the HTML report only"),
         (["--markdown"], "results 'nosuch' do not exist"),
     ],
 )
-def test_what_cannot_be_done_is_said_before_the_run_is_read(words, message):
+def test_a_usage_error_is_reported_before_the_run_is_read(words, message):
     assert refused("nosuch", *words).startswith(f"ocg: {message}")
 
 
@@ -125,7 +128,7 @@ def test_results_that_no_run_writes_are_named(run, tmp_path):
     assert f"results {str(path)!r}: rows[0].counts.hit is 'many'" in said
 
 
-def test_where_to_write_must_be_said(capsys):
+def test_an_output_is_required(capsys):
     with pytest.raises(SystemExit):
         cli.main(["report", "x"], io.StringIO())
     assert "one of the arguments -o/--output --markdown --latex is required" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`ocg tables`: the paper's tables from any results, the published numbers beside, and what is missing."""
+"""`ocg tables`: the paper's tables from any results, with the published numbers, and a list of what is missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL_NEEDS = [
     "Table 3 needs a run with --ocg-shots 0",
     "Table 4 needs the same model run with --ocg-shots 0 and 1",
     "Table 7 needs a run with --ocg-shots 0, --ocg-condition ordered and template 0",
-    "Table 7 needs marco-o1 and qwen2-7b, or o1-mini and gpt-4o-mini, for what reasoning adds",
+    "the gain from reasoning in Table 7 needs marco-o1 and qwen2-7b, or o1-mini and gpt-4o-mini",
     "Figures 3 and 4 need the generations.jsonl of two models or more, run with --ocg-shots 0",
 ]
 
@@ -99,7 +99,7 @@ def test_a_model_has_its_numbers_its_deltas_and_the_papers_under_it(folders):
     assert paper_delta[:4] == ["delta", "+1.30", "-10.05", "-11.64"]
 
 
-def test_what_reasoning_adds_is_beside_what_it_added_in_the_paper(folders):
+def test_the_gain_from_reasoning_is_next_to_that_of_the_paper(folders):
     said = said_by(*folders)
     start = said.index("Table 7: gain from reasoning; reasoning model minus base model")
     assert said[start + 5].split() == ["marco-o1", "-", "qwen2-7b", "+0.00", "+95.83", "+95.83"]
@@ -126,7 +126,7 @@ def test_plain_text_fits_100_columns(folders):
     assert long == []
 
 
-def test_what_no_run_has_anything_for_is_named_with_the_run_that_would_give_it(write):
+def test_a_missing_table_is_named_with_the_run_that_it_needs(write):
     said = said_by(write("two", shots=2))
     assert said[: len(ALL_NEEDS)] == ALL_NEEDS
 
@@ -150,10 +150,10 @@ def test_a_model_without_generations_is_in_the_tables_and_named_as_left_out_of_t
     (folders[1] / "generations.jsonl").unlink()
     said = said_by(*folders)
     assert "Figure 3: ordered lists by number of models (of 2) that composed them" in said
-    assert "Figures 3 and 4 are without b, whose results have no generations.jsonl beside them" in said
+    assert "Figures 3 and 4 do not show b: there is no generations.jsonl with the results" in said
 
 
-def test_renamed_results_are_not_taken_for_those_of_the_generations_beside_them(write):
+def test_generations_do_not_belong_to_renamed_results(write):
     folder = write("a", "a")
     (folder / "before.json").write_bytes((write("b", "b") / "results.json").read_bytes())
     said = said_by(folder, folder / "before.json")
@@ -164,22 +164,22 @@ def test_lists_without_a_reply_are_counted(write):
     said = said_by(
         write("a", "a"), write("b", "b", lambda asked, number: in_order(asked, number) if number > 1 else None)
     )
-    assert "Figures 3 and 4: ordered lists that a model has no reply for, so not composed: 2" in said
+    assert "Figures 3 and 4: lists without a reply of a model, counted as not composed: 2" in said
 
 
-def test_numbers_say_what_they_were_measured_on_and_why_some_are_not_there(write):
+def test_notes_have_the_recipe_and_the_reasons_of_missing_numbers(write):
     said = said_by(write("run"))
     assert "everyday abababab (sample 1:0), templates 0,3, 0-shot, matcher inflection|spacy:3.8.18" in said
-    assert "paper: 192 concept sets of CommonGen-lite, six templates, in Table 7 template 0 alone" in said
+    assert "paper: 192 concept sets of CommonGen-lite, six templates; Table 7 has template 0 only" in said
     assert any(line.startswith("no value: pBLEURT, distinct, perplexity: not asked for;") for line in said)
 
 
-def test_a_run_that_is_not_whole_is_named(write):
+def test_a_partial_run_is_named(write):
     folder = write("part", places={"selection.planned": 96, "selection.complete": False})
     assert "qwen2-7b ordered 0-shot: partial run (48 of 96 cases)" in said_by(folder)
 
 
-def test_values_that_were_not_measured_alike_are_named(write):
+def test_values_that_were_measured_in_different_ways_are_named(write):
     said = said_by(write("a", "a"), write("b", "b", places={"rows.0.metrics.pbleu.signature": "other"}))
     assert any(line.startswith("pbleu was measured as ") and "'other'" in line for line in said)
     assert not any("pbleu was measured" in line for line in said_by(write("c", "c"), write("d", "d")))
@@ -202,7 +202,7 @@ def test_json_is_the_lines_as_plain_data(folders):
     assert said["missing"] == ["deltas in Tables 1 and 7 need --ocg-condition both for marco-o1"]
 
 
-def test_text_out_of_the_results_is_no_markup_and_moves_no_cursor(write):
+def test_text_from_the_results_is_not_markup_and_moves_no_cursor(write):
     folder = write("odd", "\x1b[31m<b>|x")
     assert "\x1b" not in ocg_tables(folder)[1]
     status, said = ocg_tables(folder, "--markdown")
@@ -217,7 +217,7 @@ def test_runs_that_differ_do_not_go_into_one_table(write, capsys):
     assert "'b' was run with matcher 'lemma'" in capsys.readouterr().err
 
 
-def test_results_that_are_not_there_exit_with_2(tmp_path, capsys):
+def test_missing_results_exit_with_2(tmp_path, capsys):
     assert ocg_tables(tmp_path / "nowhere") == (2, "")
     assert "nowhere' do not exist; give the results.json of a run" in capsys.readouterr().err
 
@@ -229,7 +229,7 @@ def test_generations_of_another_run_are_refused(write, capsys):
     assert "take both files from the same run" in capsys.readouterr().err
 
 
-def test_runs_of_the_benchmark_are_put_into_tables_as_they_lie(bench):
+def test_runs_of_the_benchmark_are_read_from_their_folders(bench):
     bench.run("--ocg-output", "zero")
     bench.run("--ocg-output", "one", "--ocg-shots", "1")
     bench.run("--ocg-output", "other", model="scripted:in-order")

@@ -70,7 +70,7 @@ def test_a_measurement_has_score_template_scores_and_counts_from_the_same_statis
     assert average_over_templates(result.statistics) == result.score.value
 
 
-def test_a_measurement_of_nothing_says_why():
+def test_a_measurement_without_values_has_a_reason():
     result = measurement({}, "n:2", reason="no reply has 2 words")
     assert result.score == Score(None, 0, "n:2", "no reply has 2 words")
     assert result.by_template == {}
@@ -78,9 +78,13 @@ def test_a_measurement_of_nothing_says_why():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_no_score_and_no_statistic_holds_what_is_not_a_number(value):
-    with pytest.raises(MetricError, match=rf"a score is a finite number or None, not {value!r} \(signature 'n:2'\)"):
+    with pytest.raises(
+        MetricError, match=rf"a score must be a finite number or None, not {value!r} \(signature 'n:2'\)"
+    ):
         Score(value, 1, "n:2")
-    with pytest.raises(MetricError, match=f"a set adds a finite sum of 0 or more values, not {value!r} of 1"):
+    with pytest.raises(
+        MetricError, match=f"a set statistic must be a finite sum of 0 or more values, not {value!r} of 1"
+    ):
         SetStatistic(value, 1)
 
 
@@ -90,5 +94,5 @@ def test_a_statistic_of_fewer_than_no_values_is_refused():
 
 
 def test_an_absent_score_needs_a_reason():
-    with pytest.raises(MetricError, match="a score without a value needs a reason"):
+    with pytest.raises(MetricError, match="a score without a value must have a reason"):
         Score(None, 0, "n:2")

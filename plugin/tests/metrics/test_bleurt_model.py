@@ -94,10 +94,10 @@ def test_a_checkpoint_is_named_by_its_size_a_hub_id_or_a_folder(name, source, re
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("BLEURT20", r"'BLEURT20' is not there; did you mean 'BLEURT-20'\? Choose BLEURT-20, BLEURT-20-D12"),
-        ("openai:gpt-4o", r"'openai:gpt-4o' is no BLEURT checkpoint\. Choose BLEURT-20, .* or the folder of such"),
-        ("./nowhere", r"'\./nowhere' is not there\. Choose BLEURT-20, "),
-        ("", r"BLEURT model '' is not there\. Choose"),
+        ("BLEURT20", r"'BLEURT20' was not found; did you mean 'BLEURT-20'\? Choose BLEURT-20, BLEURT-20-D12"),
+        ("openai:gpt-4o", r"'openai:gpt-4o' is not a BLEURT checkpoint\. Choose BLEURT-20, .* or the folder of such"),
+        ("./nowhere", r"'\./nowhere' was not found\. Choose BLEURT-20, "),
+        ("", r"BLEURT model '' was not found\. Choose"),
     ],
 )
 def test_a_name_that_is_no_checkpoint_is_refused_with_the_choices(name, message):
@@ -138,16 +138,25 @@ class _Ran:
     ("damage", "message"),
     [
         (lambda folder: (folder / "spm.model").unlink(), r"spm\.model"),
-        (lambda folder: (folder / "spm.model").write_bytes(b"no"), r"spm\.model is no sentencepiece model"),
+        (lambda folder: (folder / "spm.model").write_bytes(b"no"), r"spm\.model is not a sentencepiece model"),
         (lambda folder: (folder / "config.json").write_text("{"), r"Expecting property name"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"short"), r"cannot be loaded: .+"),
         (lambda folder: (folder / "model.safetensors").unlink(), r"model\.safetensors"),
-        (lambda folder: change_config(folder, model_type="bert"), r"of model_type 'bert' .*, not of BLEURT-20"),
-        (lambda folder: change_config(folder, embedding_size=None), r"with embedding_size None, not of BLEURT-20"),
+        (
+            lambda folder: change_config(folder, model_type="bert"),
+            r"has model_type 'bert' .*, so it is not of BLEURT-20",
+        ),
+        (
+            lambda folder: change_config(folder, embedding_size=None),
+            r"and embedding_size None, so it is not of BLEURT-20",
+        ),
         (lambda folder: change_config(folder, hidden_size=...), r"config\.json has no 'hidden_size'"),
         (lambda folder: change_config(folder, hidden_size="large"), r"cannot be loaded: .*hidden_size"),
-        (lambda folder: change_config(folder, max_position_embeddings=128), r"it reads 128 tokens, not 512"),
-        (lambda folder: change_config(folder, vocab_size=20), r"spm\.model has \d+ pieces, the weights 20"),
+        (
+            lambda folder: change_config(folder, max_position_embeddings=128),
+            r"max_position_embeddings 128, less than 512",
+        ),
+        (lambda folder: change_config(folder, vocab_size=20), r"spm\.model has \d+ pieces, but the weights have 20"),
         (lambda folder: change_config(folder, num_hidden_layers=3), r"16 weights are missing or do not fit, such as"),
         (lambda folder: change_config(folder, num_hidden_layers=1), r"16 weights are missing or do not fit, such as"),
         (
@@ -167,7 +176,7 @@ def test_a_damaged_or_foreign_checkpoint_is_refused_saying_what_is_wrong(folder,
     with pytest.raises(ModelError, match=message) as caught:
         load(folder)
     assert str(caught.value).startswith("BLEURT model 'tiny' cannot be loaded: ")
-    assert str(caught.value).endswith("as bleurt-pytorch saves them, such as lucadiliello/BLEURT-20")
+    assert str(caught.value).endswith("as bleurt-pytorch saves it, such as lucadiliello/BLEURT-20")
 
 
 def test_a_configuration_is_put_into_the_terms_of_rembert():

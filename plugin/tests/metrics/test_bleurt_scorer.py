@@ -51,7 +51,7 @@ def batches(monkeypatch):
 
 
 @pytest.mark.parametrize("batch_size", [None, 1, 5, 1000])
-def test_all_scores_are_those_of_bleurt_pytorch_and_cut_pairs_are_told(batch_size):
+def test_all_scores_are_those_of_bleurt_pytorch_and_cut_pairs_are_reported(batch_size):
     parts = list(scorer_of(batch_size=batch_size).score(PAIRS))
     scores = {place: score for part in parts for place, score in part.scores.items()}
     assert [scores[place] for place in range(len(PAIRS))] == pytest.approx(SCORES, abs=1e-5)
@@ -75,14 +75,14 @@ def test_batches_hold_pairs_of_like_length_longest_first_and_about_as_many_token
     assert max(sizes) > 20
 
 
-def test_an_asked_for_batch_size_is_the_most_pairs_of_a_batch(batches):
+def test_a_given_batch_size_is_the_maximum_of_pairs_in_a_batch(batches):
     scored(scorer_of(batch_size=9), PAIRS)
     assert max(size for size, _ in batches) == 9
     assert batches[0] == (4, 512)
 
 
 @pytest.mark.parametrize("batch_size", [None, 8])
-def test_out_of_memory_halves_the_batch_says_so_and_scores_the_same(monkeypatch, batch_size):
+def test_out_of_memory_halves_the_batch_with_a_notice_and_the_same_scores(monkeypatch, batch_size):
     asked, said = [], []
     real = bleurt_scorer.score_encoded
 
@@ -100,7 +100,7 @@ def test_out_of_memory_halves_the_batch_says_so_and_scores_the_same(monkeypatch,
     assert 0 < len(failures) == len(said) < 9
 
 
-def test_a_single_pair_that_does_not_fit_is_said_with_the_way_out(monkeypatch):
+def test_a_single_pair_that_does_not_fit_is_an_error_with_a_way_out(monkeypatch):
     def out_of_memory(loaded, batch):
         raise MemoryError
 
@@ -193,7 +193,7 @@ def test_a_checkpoint_that_scores_nonsense_is_refused_and_not_kept():
     scorer = scorer_of(checks_meaning=True)
     for _ in range(2):
         with pytest.raises(
-            MetricError, match=r"identical texts 1\.\d+ and 1\.\d+, unrelated ones 1\.\d+ and 1\.\d+, which"
+            MetricError, match=r"identical texts 1\.\d+ and 1\.\d+, unrelated texts 1\.\d+ and 1\.\d+; the"
         ):
             scored(scorer, SHORT)
 

@@ -73,7 +73,7 @@ def test_odd_texts_have_tokens_within_the_vocabulary(tokenizer, text):
 @pytest.mark.parametrize("content", [b"", b"not a model"])
 def test_a_file_that_is_no_tokenizer_is_refused(tmp_path, content):
     (tmp_path / "spm.model").write_bytes(content)
-    with pytest.raises(ValueError, match=r"spm\.model is no sentencepiece model"):
+    with pytest.raises(ValueError, match=r"spm\.model is not a sentencepiece model"):
         PairTokenizer(tmp_path / "spm.model")
 
 

@@ -60,7 +60,7 @@ def test_the_range_is_from_a_finite_number_up(name, facts):
 def test_what_computes_a_metric_goes_with_what_it_needs(name, facts):
     assert (facts.factory is None) == (facts.needs == "verdicts")
     assert (facts.model_option is not None) == (facts.needs == "model")
-    assert not facts.is_kept or facts.needs == "replies"
+    assert not facts.has_stored_scores or facts.needs == "replies"
     if facts.model_option is not None:
         assert facts.model_option in {field.name for field in dataclasses.fields(Options)}
 
@@ -101,7 +101,7 @@ def test_a_limit_by_pattern_is_on_a_metric_that_has_a_value_by_pattern(name, fac
 
 
 @pytest.mark.parametrize("name", catalogue.needing("replies"))
-def test_why_there_is_no_interval_is_said_of_the_metrics_that_are_no_mean_over_sets(name):
+def test_a_metric_that_is_not_a_mean_over_sets_has_a_reason_for_no_interval(name):
     measured = load_metric(name).measure({(0, "cs000"): ["A dog runs.", "A cat sleeps on it."]})
     assert (measured.statistics is None) == bool(METRICS[name].without_interval)
 

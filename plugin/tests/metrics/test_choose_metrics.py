@@ -1,4 +1,4 @@
-"""Which metrics an option stands for."""
+"""The metrics that an option selects."""
 
 import pytest
 

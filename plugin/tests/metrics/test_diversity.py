@@ -73,7 +73,7 @@ def test_pooled_distinct_counts_each_bigram_of_a_template_once():
     assert (result.score.value, result.score.count, result.statistics) == (50.0, 4, None)
 
 
-def test_diverse_rate_averages_sets_whatever_their_size():
+def test_diverse_rate_averages_sets_of_any_size():
     replies = {(0, "a"): ["x"] * 24, (0, "b"): ["x", "y"], (1, "a"): ["x"], (1, "b"): []}
     result = DiverseRate().measure(replies)
     assert result.by_template[0].value == pytest.approx(100 * (1 / 24 + 1) / 2)

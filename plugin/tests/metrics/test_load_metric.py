@@ -28,8 +28,8 @@ def test_metrics_are_in_the_order_of_the_papers_table():
     [
         ("pblue", "unknown metric 'pblue'; did you mean 'pbleu'? "),
         ("distinct3", "unknown metric 'distinct3'; did you mean 'distinct2' or 'distinct2_pooled'? "),
-        ("", "unknown metric ''. To choose are pbleu, distinct2, "),
-        ("ordered_rate", "metric 'ordered_rate' is part of every run and need not be asked for; to choose are pbleu, "),
+        ("", "unknown metric ''. Choose from pbleu, distinct2, "),
+        ("ordered_rate", "metric 'ordered_rate' is part of every run; remove it from the list, or choose from pbleu, "),
     ],
 )
 def test_an_unknown_name_is_refused_with_what_was_meant(name, message):

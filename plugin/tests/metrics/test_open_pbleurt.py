@@ -37,11 +37,13 @@ def make_context():
 
 
 def test_the_metric_of_a_context_refuses_a_checkpoint_that_scores_nonsense(make_context, store):
-    told = []
-    metric = open_pbleurt(make_context(store, progress=lambda *arguments: told.append(arguments)))
-    with pytest.raises(MetricError, match=r"scores identical texts .*, unrelated ones .*, which should be 0\.3 apart"):
+    calls = []
+    metric = open_pbleurt(make_context(store, progress=lambda *arguments: calls.append(arguments)))
+    with pytest.raises(
+        MetricError, match=r"scores identical texts .*, unrelated texts .*; the difference must be at least 0\.3"
+    ):
         metric.measure({KEY: ["a", "b"]})
-    assert told == [("pBLEURT", 0, 2)]
+    assert calls == [("pBLEURT", 0, 2)]
     assert store.scores(f"bleurt|{metric.signature().partition('|pairs')[0]}", ['["a","b"]']) == {}
 
 
@@ -53,7 +55,7 @@ def test_the_metric_of_a_context_names_its_checkpoint_in_the_signature(make_cont
 
 def test_the_metric_of_a_context_refuses_an_unknown_checkpoint(make_context, store):
     with pytest.raises(
-        ModelError, match="BLEURT model 'BLEURT-21' is not there; did you mean 'BLEURT-20'\\? Choose BLEURT-20,"
+        ModelError, match="BLEURT model 'BLEURT-21' was not found; did you mean 'BLEURT-20'\\? Choose BLEURT-20,"
     ):
         open_pbleurt(make_context(store, bleurt_model="BLEURT-21"))
 

@@ -54,7 +54,7 @@ def test_the_ordered_rate_is_the_ratio_of_averages_and_within_a_template_the_rat
     assert (rate.score.count, rate.by_template[0].count, rate.statistics) == (209, 100, None)
 
 
-def test_an_ordered_rate_that_cannot_be_measured_says_why():
+def test_an_ordered_rate_that_cannot_be_measured_has_a_reason():
     nothing = measure_order({(0, "a"): SetVerdict(24, 0, 0)}, matcher="m").ordered_rate.score
     assert (nothing.value, nothing.reason, nothing.count) == (None, "no reply is covered", 24)
     errors = measure_order({(0, "a"): SetVerdict(0, 0, 0)}, matcher="m")

@@ -245,7 +245,7 @@ def test_a_sacrebleu_that_scores_otherwise_is_refused(monkeypatch):
 
     monkeypatch.setattr(BLEU, "compute_bleu", staticmethod(floor_smoothing))
     message = re.escape(f"pbleu: sacrebleu '{sacrebleu.__version__}' scores the fixed texts ")
-    with pytest.raises(MetricError, match=f"{message}.* but this version computes .*; install the sacrebleu"):
+    with pytest.raises(MetricError, match=f"{message}.* but this plugin computes .*; install a supported sacrebleu"):
         measured(["A dog runs.", "A dog walks."])
 
 
@@ -259,7 +259,7 @@ class Kept(dict):
         self.update({(scorer, key): score for key, score in scores.items()})
 
 
-def test_a_set_scored_before_is_not_scored_again_in_whatever_order_its_replies_come(monkeypatch):
+def test_a_set_scored_before_is_not_scored_again_in_any_order_of_its_replies(monkeypatch):
     replies = {
         (0, "cs001"): ["A dog runs.", "A dog walks.", "Rain"],
         (0, "cs002"): ["One.", "Two."],
@@ -274,7 +274,7 @@ def test_a_set_scored_before_is_not_scored_again_in_whatever_order_its_replies_c
     assert PairwiseBleu(store).measure(turned) == first
 
 
-def test_a_set_with_other_replies_is_scored_anew_beside_the_kept_ones():
+def test_a_set_with_other_replies_is_scored_and_the_stored_scores_stay():
     store = Kept()
     PairwiseBleu(store).measure({(0, "cs001"): ["A dog runs.", "A dog walks."]})
     replies = {
@@ -289,5 +289,5 @@ def test_a_sacrebleu_that_signs_itself_otherwise_is_refused(monkeypatch):
     monkeypatch.setattr(
         BLEU, "get_signature", lambda _: type("Signature", (), {"format": lambda _: "nrefs:1|tok:intl"})()
     )
-    with pytest.raises(MetricError, match=r"signs its BLEU 'nrefs:1\|tok:intl' and not 'nrefs:1\|case:mixed\|eff:yes"):
+    with pytest.raises(MetricError, match=r"has the signature 'nrefs:1\|tok:intl', not 'nrefs:1\|case:mixed\|eff:yes"):
         measured(["A dog runs.", "A dog walks."])

@@ -112,11 +112,11 @@ def test_both_directions_count():
     assert measured(["a", "b"], lambda reference, candidate: float(reference < candidate)) == 50.0
 
 
-def test_no_reply_meets_itself():
+def test_no_reply_is_paired_with_itself():
     assert measured(SENTENCES, lambda reference, candidate: 7.0 if reference == candidate else 0.5) == 50.0
 
 
-def test_each_different_pair_is_scored_once_whatever_sets_and_templates_it_comes_from():
+def test_each_different_pair_is_scored_once_for_all_sets_and_templates():
     scorer = FakeScorer()
     replies = {(0, "a"): ["x", "x", "x", "y"], (3, "a"): ["y", "x"], (3, "b"): ["x", "x"], (5, "c"): ["z"]}
     metric_of(scorer).measure(replies)
@@ -163,29 +163,29 @@ def test_the_signature_names_scorer_and_pairs_and_is_that_of_the_score():
     assert metric.name == "pbleurt"
 
 
-def test_progress_is_told_from_before_the_first_pair_to_the_last():
-    told = []
+def test_progress_is_reported_from_before_the_first_pair_to_the_last():
+    calls = []
     scorer = FakeScorer()
 
     def progress(*arguments):
-        told.append((*arguments, len(scorer.asked)))
+        calls.append((*arguments, len(scorer.asked)))
 
     metric = metric_of(scorer, progress=progress)
     metric.measure({KEY: ["a", "b", "c"]})
-    assert told == [("pBLEURT", 0, 6, 0), ("pBLEURT", 3, 6, 6), ("pBLEURT", 6, 6, 6)]
+    assert calls == [("pBLEURT", 0, 6, 0), ("pBLEURT", 3, 6, 6), ("pBLEURT", 6, 6, 6)]
     metric.measure({KEY: ["c", "b", "a", "b"]})
-    assert told[3:] == [("pBLEURT", 0, 1, 6), ("pBLEURT", 1, 1, 7)]
+    assert calls[3:] == [("pBLEURT", 0, 1, 6), ("pBLEURT", 1, 1, 7)]
 
 
 def test_scores_are_kept_by_scorer_and_pair_and_not_asked_for_again(tmp_path):
-    told = []
+    calls = []
     with Cache.open(tmp_path) as store:
         first = metric_of(FakeScorer(), store).measure({KEY: [*SENTENCES, "\x00", "\ud800", LONG]})
         again = FakeScorer(lambda reference, candidate: pytest.fail("scored again"))
-        second = metric_of(again, store, progress=lambda *arguments: told.append(arguments)).measure(
+        second = metric_of(again, store, progress=lambda *arguments: calls.append(arguments)).measure(
             {KEY: [LONG, *SENTENCES, "\ud800", "\x00"]}
         )
-        assert (second.score, again.asked, told) == (first.score, [], [])
+        assert (second.score, again.asked, calls) == (first.score, [], [])
         other = FakeScorer(name="other")
         metric_of(other, store).measure({KEY: SENTENCES})
         assert len(other.asked) == 552
@@ -219,17 +219,19 @@ def test_what_was_scored_before_a_run_was_stopped_is_kept_and_memory_given_back(
 
 def test_a_score_that_is_no_number_stops_with_the_way_out_and_is_not_kept():
     store = MemoryStore()
-    with pytest.raises(MetricError, match=r"a pair of replies was scored nan; .* pass --ocg-device cpu, or download"):
+    with pytest.raises(
+        MetricError, match=r"the score of a pair of replies is nan; .* pass --ocg-device cpu, or download"
+    ):
         metric_of(FakeScorer(lambda reference, candidate: math.nan), store).measure({KEY: ["a", "b"]})
     assert store.kept == {}
 
 
-def test_cut_pairs_are_counted_and_told_also_where_their_scores_were_kept():
+def test_cut_pairs_are_counted_and_reported_also_if_their_scores_were_stored():
     store, said = MemoryStore(), []
     for _ in range(2):
         metric = metric_of(FakeScorer(cut=[LONG]), store, notice=said.append)
         assert metric.measure({KEY: [LONG, LONG, "a", "b"]}).cut == 5
-    message = "pBLEURT: 5 of 7 different pairs of replies have more than 512 tokens and were cut to that"
+    message = "pBLEURT: 5 of 7 different pairs of replies have more than 512 tokens and were cut to this length"
     assert said == [message, message]
     assert metric.measure({KEY: ["a", "b"]}).cut == 0
     assert len(said) == 2

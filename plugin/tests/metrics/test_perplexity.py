@@ -106,7 +106,7 @@ def test_the_tokenizers_padding_changes_nothing(tmp_path, values_of, side, pad_t
 
 
 def test_uniform_probabilities_give_the_number_of_tokens_there_are(make_unigram, values_of):
-    # 328 outputs, but a tokenizer of 320: what no token stands for takes no probability
+    # 328 outputs, but a tokenizer of 320: an output without a token has no probability
     assert values_of(make_unigram({}), ["Dogs", "The dog catches the frisbee."]) == same([320, 320])
 
 
@@ -157,7 +157,7 @@ def test_replies_without_a_value_are_left_out_and_counted_and_long_ones_cut_and_
         ({(0, "cs000"): ["", "D"], (3, "cs000"): ["D"]}, 3, "none of 3 replies has two tokens and a finite perplexity"),
     ],
 )
-def test_nothing_to_measure_is_said_and_is_no_number(context_of, replies, left_out, reason):
+def test_without_anything_to_measure_there_is_a_reason_and_no_value(context_of, replies, left_out, reason):
     measured = open_perplexity(context_of(GOLDEN / "gpt2")).measure(replies)
     assert (measured.score.value, measured.score.count, measured.score.reason) == (None, 0, reason)
     assert measured.left_out == left_out

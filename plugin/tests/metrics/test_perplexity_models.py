@@ -49,7 +49,7 @@ def test_a_second_run_takes_all_from_the_store_and_imports_no_torch(tmp_path, co
     assert json.loads(done.stdout) == [first.score.value, 5, 2, 1, []]
 
 
-def test_each_different_text_is_scored_once_and_progress_says_how_far_it_is(context_of):
+def test_each_different_text_is_scored_once_and_progress_is_reported(context_of):
     said = []
     context = context_of(GOLDEN / "gpt2", batch_size=2, progress=lambda *step: said.append(step))
     first = open_perplexity(context).measure(REPLIES)
@@ -118,7 +118,7 @@ def test_a_model_out_of_reach_is_one_error_with_what_to_do(context_of, monkeypat
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("openai:gpt-4o", "'openai:gpt-4o' is reached by the backend 'openai', which does not tell how likely"),
+        ("openai:gpt-4o", "'openai:gpt-4o' has the backend 'openai', which does not return the probability"),
         ("gpt2xl", "model 'gpt2xl' is not known; did you mean"),
         ("./nowhere", "model './nowhere': file or folder not found"),
     ],
@@ -176,7 +176,7 @@ def test_a_model_that_gives_no_numbers_gives_no_perplexity_and_nothing_is_kept(t
     assert context.store.scores(metric.signature(), TEXTS) == {}
 
 
-def test_the_model_is_gone_from_memory_afterwards(context_of, monkeypatch):
+def test_the_model_is_freed_at_the_end(context_of, monkeypatch):
     loaded, left, load, free = [], [], causal_scorer.load_model, causal_scorer.free_memory
 
     def watched(*arguments):

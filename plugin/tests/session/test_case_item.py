@@ -1,4 +1,4 @@
-"""The slim item says what pytest's own would: same reports, same arguments, and it steps aside where it must."""
+"""CaseItem behaves like pytest's own item: same reports, same arguments; it is not used where it cannot be."""
 
 import ast
 

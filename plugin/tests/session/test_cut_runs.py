@@ -58,8 +58,8 @@ def test_a_run_killed_in_mid_generation_loses_one_batch_at_most_and_ends_as_if_u
     assert again.parseoutcomes() == {"passed": 18, "missed": 54}
     assert 72 <= sum(generated(bench)) <= 72 + 6
     bench.run("--ocg-batch-size", "6", "--ocg-cache", "fresh", "--ocg-output", "undisturbed")
-    told = [{**line, "cached": None} for line in bench.generations("again")]
-    assert told == [{**line, "cached": None} for line in bench.generations("undisturbed")]
+    lines = [{**line, "cached": None} for line in bench.generations("again")]
+    assert lines == [{**line, "cached": None} for line in bench.generations("undisturbed")]
     assert bench.results("again")["rows"][0]["metrics"] == bench.results("undisturbed")["rows"][0]["metrics"]
 
 

@@ -1,4 +1,4 @@
-"""Scheduling: batches whole, models in turn, finished work forgotten, lost work given to others."""
+"""Scheduling: batches stay whole, models follow one another, finished work is removed, lost work is assigned again."""
 
 import itertools
 from types import SimpleNamespace
@@ -69,7 +69,7 @@ def test_a_case_is_found_in_a_node_id_among_other_parameters(distribution, cases
     assert distribution.case_id("test_x.py::test_plain") is None
 
 
-def test_a_batch_is_a_scope_and_any_other_test_goes_by_its_file(distribution, nodeids):
+def test_a_batch_is_a_scope_and_the_scope_of_another_test_is_its_file(distribution, nodeids):
     scopes = distribution.scopes([*nodeids, "test_own.py::test_other"])
     assert [len(list(group)) for _, group in itertools.groupby(scopes[nodeid] for nodeid in nodeids)] == [10, 10, 4, 24]
     assert scopes["test_own.py::test_other"] == "test_own.py"
@@ -83,7 +83,7 @@ def test_each_worker_gets_whole_batches_of_one_model_before_the_next(pytester, d
     assert [len(places) for places in one.sent] == [10, 4]
 
 
-def test_finished_batches_are_forgotten_and_the_end_is_seen(pytester, distribution, nodeids):
+def test_finished_batches_are_removed_and_the_run_ends(pytester, distribution, nodeids):
     sched, (node,) = scheduling(pytester, distribution, nodeids, 1)
     done = 0
     while node.sent:
@@ -97,7 +97,7 @@ def test_finished_batches_are_forgotten_and_the_end_is_seen(pytester, distributi
     assert node.shutting_down
 
 
-def test_the_work_of_a_lost_worker_goes_to_another_but_for_the_test_it_died_in(pytester, distribution, nodeids):
+def test_the_work_of_a_crashed_worker_goes_to_another_except_the_test_it_crashed_in(pytester, distribution, nodeids):
     sched, (one, two) = scheduling(pytester, distribution, nodeids, 2)
     for place in one.sent[0][:3]:
         sched.mark_test_complete(one, place)

@@ -104,11 +104,11 @@ def test_a_wrong_key_ends_the_run_with_one_message_and_is_shown_nowhere(bench, w
     with FaultServer(lambda request: wrong) as server:
         result = ask(bench, server, *way)
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    told = result.stdout.str() + result.stderr.str()
-    assert f"openai:served: {server.url} refuses the key in OPENAI_API_KEY" in told
+    output = result.stdout.str() + result.stderr.str()
+    assert f"openai:served: {server.url} refuses the key in OPENAI_API_KEY" in output
     assert len(server.requests) == 1
     assert KEY.encode() not in everything_left(bench, result)
-    assert "Traceback" not in told
+    assert "Traceback" not in output
 
 
 @WAYS
@@ -116,8 +116,8 @@ def test_no_credit_in_mid_run_loses_nothing_and_the_next_run_goes_on(bench, way)
     with FaultServer(lambda request: in_order(request) if request.number < 30 else NO_CREDIT) as server:
         result = ask(bench, server, "--ocg-batch-size", "24", "--ocg-concurrency", "1", *way)
         assert result.ret == pytest.ExitCode.INTERRUPTED
-        told = result.stdout.str() + result.stderr.str()
-        assert "the account of the key in OPENAI_API_KEY has no credit left: top it up or use another" in told
+        output = result.stdout.str() + result.stderr.str()
+        assert "the account of the key in OPENAI_API_KEY has no credit left: top it up or use another" in output
         assert bench.results("ocg-results/partial")["rows"][0]["counts"]["miss"] == 0
         server.answer = in_order
         before = len(server.requests)
@@ -139,9 +139,9 @@ def test_an_interruption_in_mid_batch_keeps_the_replies_that_came(bench):
         while len(server.requests) < 6 and time.monotonic() < deadline:  # one at a time: five replies came before it
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
-        told, _ = running.communicate(timeout=120)
+        output, _ = running.communicate(timeout=120)
         assert running.returncode == pytest.ExitCode.INTERRUPTED
-        assert "openai:served: interrupted; the replies so far are kept" in told
+        assert "openai:served: interrupted; the replies so far are kept" in output
         server.answer = in_order
         before = len(server.requests)
         assert ask(bench, server).parseoutcomes() == {"passed": 72}

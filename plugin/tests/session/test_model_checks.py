@@ -1,4 +1,4 @@
-"""What a user is told of a local model that cannot or may not be loaded: one message, before anything is generated."""
+"""A local model that cannot or may not be loaded: the user sees one message, before anything is generated."""
 
 from __future__ import annotations
 

@@ -54,8 +54,11 @@ def test_models_keep_their_order_and_are_taken_once(pytester):
         (["--ocg-concurrency", "0"], "--ocg-concurrency: 0 is outside 1 to 1024"),
         (["--ocg-batch-size", "many"], "'many' is not a whole number"),
         (["--ocg-quantization", "4"], "'4' is not one of 4bit, 8bit, none"),
-        (["--ocg-backend", "replay"], "--ocg-backend replay needs --ocg-outputs FILE"),
-        (["--ocg-backend", "openai", "--ocg-outputs", "x"], "drop --ocg-backend 'openai'"),
+        (
+            ["--ocg-backend", "replay"],
+            "--ocg-backend replay needs a file with the replies to judge; add --ocg-outputs FILE",
+        ),
+        (["--ocg-backend", "openai", "--ocg-outputs", "x"], "cannot be used with --ocg-backend 'openai'; remove"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_with_its_option(pytester, arguments, message):

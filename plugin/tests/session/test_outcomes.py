@@ -87,8 +87,8 @@ def test_results_and_reports_are_the_same_however_tests_are_spread(bench):
     seen = []
     for number, way in enumerate([(), ("-n", "3"), ("-n", "2", "--dist", "worksteal")]):
         report = bench.path / f"out{number}.csv"
-        told = ("--ocg-output", f"out{number}", "--ocg-report", report.name)
-        bench.run(*way, *told, "--ocg-batch-size", "10", "--ocg-refresh")
+        files = ("--ocg-output", f"out{number}", "--ocg-report", report.name)
+        bench.run(*way, *files, "--ocg-batch-size", "10", "--ocg-refresh")
         results = bench.results(f"out{number}")
         row = results["rows"][0]
         assert row["metrics"]["words"]["n"] == 72
@@ -119,12 +119,12 @@ def test_workers_are_not_started_where_the_cache_has_every_reply(bench, more, st
     bench.pytester.makeconftest(STARTING)
     assert bench.run("--ocg-sets", "2").parseoutcomes() == {"passed": 12, "missed": 36}
     again = bench.run_here("-n", "2", *more)
-    told = "ocg: every reply is in the cache: tests run in this process*"
+    note = "ocg: every reply is in the cache; tests run in this process*"
     if starts:
         again.stdout.fnmatch_lines(["*2 would start*"])
-        again.stdout.no_fnmatch_line(told)
+        again.stdout.no_fnmatch_line(note)
     else:
-        again.stdout.fnmatch_lines([told])
+        again.stdout.fnmatch_lines([note])
         assert again.parseoutcomes() == {"passed": 12, "missed": 36}
 
 
@@ -132,13 +132,13 @@ def test_without_a_model_one_skip_says_how_to_start(bench):
     result = bench.run("-rs", model=None)
     assert result.ret == 0
     assert result.parseoutcomes() == {"skipped": 1}
-    result.stdout.fnmatch_lines(["*no model was named: pytest --model NAME*"])
+    result.stdout.fnmatch_lines(["*no model given; run pytest --model NAME*"])
     assert "ordered commongen" not in result.stdout.str()
 
 
 @pytest.mark.parametrize("ini", ["", "[pytest]\nocg_gate = require\n"], ids=["option", "ini"])
 def test_a_gate_that_is_required_is_never_green_without_a_model(bench, ini):
-    message = "the gate is 'require' and no model was named, so there is nothing to judge; add --model NAME"
+    message = "the gate is 'require', but no model is given, so there is nothing to judge; add --model NAME"
     if ini:
         bench.pytester.makefile(".ini", pytest=ini)
         result = bench.run(model=None)

@@ -30,7 +30,7 @@ def conftest(*, name="words", first="pass"):
     return CONFTEST.format(name=name, first=first)
 
 
-def test_a_metric_of_ones_own_stands_in_the_table_and_the_results(bench):
+def test_a_users_own_metric_is_in_the_table_and_the_results(bench):
     bench.pytester.makeconftest(conftest())
     result = bench.run("-v")
     [row] = bench.results()["rows"]
@@ -51,7 +51,7 @@ def test_it_can_be_asked_for_alone_and_left_out(bench):
     assert "words" not in bench.results()["rows"][0]["metrics"]
 
 
-def test_one_that_fails_costs_no_other_number_and_says_why(bench):
+def test_a_metric_that_fails_has_a_reason_and_the_others_have_values(bench):
     bench.pytester.makeconftest(conftest(first="raise ZeroDivisionError('of mine')"))
     result = bench.run()
     result.stdout.fnmatch_lines(["no value: words: words failed with ZeroDivisionError: of mine"])

@@ -1,4 +1,4 @@
-"""Progress: live on a terminal and gone afterwards, a line per batch elsewhere, nothing when quiet."""
+"""Progress: a live note on a terminal that is erased, otherwise a line for each batch, nothing under `-q`."""
 
 import contextlib
 import io
@@ -20,7 +20,7 @@ RAN = {"model": "m", "cases": 32, "generated": 32, "seconds": 8.0}
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0:00"), (7.4, "0:07"), (59.6, "1:00"), (750, "12:30"), (11_100, "3:05:00")]
 )
-def test_a_span_is_written_as_people_do(seconds, text):
+def test_a_time_is_written_in_hours_minutes_and_seconds(seconds, text):
     assert clock(seconds) == text
 
 
@@ -55,7 +55,7 @@ def test_batches_that_end_together_do_not_make_a_rate_of_their_own(progress):
     assert output.getvalue().splitlines()[1] == "m: 64 of 96, 8.0 a second, 0:04 left"
 
 
-def test_no_rate_is_told_of_a_moment(progress):
+def test_a_very_short_time_has_no_rate(progress):
     made, output = progress()
     made.begin(Batch(0, "m", ()), 32)
     assert output.getvalue() == ""
@@ -71,7 +71,7 @@ def test_a_batch_from_the_cache_is_no_line(progress):
     assert output.getvalue() == ""
 
 
-def test_on_a_terminal_the_note_stands_behind_the_letters_and_is_wiped_out(progress):
+def test_on_a_terminal_the_note_follows_the_letters_and_is_erased(progress):
     made, output = progress(is_terminal=True)
     made.begin(Batch(0, "m", ()), 32)
     note = output.getvalue()
@@ -80,7 +80,7 @@ def test_on_a_terminal_the_note_stands_behind_the_letters_and_is_wiped_out(progr
     assert output.getvalue() == f"{note}\x1b[{len(note)}D\x1b[K"
 
 
-def test_quiet_says_nothing(progress):
+def test_nothing_is_printed_under_q(progress):
     made, output = progress("-q")
     made.begin(Batch(0, "m", ()), 32)
     made.end(RAN)
@@ -107,7 +107,7 @@ def test_the_note_reaches_the_terminal_while_a_batch_is_generated_and_no_tests_o
     )
     os.close(terminal)
     seen = bytearray()
-    with contextlib.suppress(OSError):  # how the end of a pseudo-terminal is told
+    with contextlib.suppress(OSError):  # a pseudo-terminal ends with this error
         while chunk := os.read(controller, 65_536):
             seen += chunk
     os.close(controller)

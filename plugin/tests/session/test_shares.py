@@ -1,8 +1,8 @@
-"""Shares: GPUs dealt out of the caller's own, cores divided where there are none."""
+"""Each worker has some of the caller's GPUs, or some of the cores on a machine without GPUs."""
 
 import pytest
 
-from pytest_ocg.session.distribution import dealt, take_share, wait_asleep, workers_for
+from pytest_ocg.session.distribution import set_wait_policy, set_worker_resources, worker_gpus, workers_for
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,13 @@ def test_auto_means_gpus_and_one_worker_without(gpus, per_worker, workers):
         ((), 1, [(), ()]),
     ],
 )
-def test_gpus_are_dealt_round_robin_and_never_others_than_the_callers(gpus, per_worker, shares):
-    assert [dealt(gpus, worker, per_worker) for worker in range(len(shares))] == shares
+def test_gpus_are_assigned_in_turn_and_only_those_of_the_caller(gpus, per_worker, shares):
+    assert [worker_gpus(gpus, worker, per_worker) for worker in range(len(shares))] == shares
 
 
 def test_a_worker_sees_its_gpu_and_keeps_its_threads():
     environment = {"CUDA_VISIBLE_DEVICES": "2,3"}
-    take_share(environment, ("2", "3"), worker=1, workers=4, per_worker=1, cores=8)
+    set_worker_resources(environment, ("2", "3"), worker=1, workers=4, per_worker=1, cores=8)
     assert environment == {"CUDA_VISIBLE_DEVICES": "3"}
 
 
@@ -35,20 +35,20 @@ def test_a_worker_sees_its_gpu_and_keeps_its_threads():
     ("before", "after"), [({}, {"OMP_NUM_THREADS": "2"}), ({"OMP_NUM_THREADS": "5"}, {"OMP_NUM_THREADS": "5"})]
 )
 def test_without_gpus_workers_divide_the_cores_unless_the_caller_has(before, after):
-    take_share(before, (), worker=0, workers=4, per_worker=1, cores=8)
+    set_worker_resources(before, (), worker=0, workers=4, per_worker=1, cores=8)
     assert before == after
 
 
 def test_more_workers_than_cores_have_one_thread_each():
     environment = {}
-    take_share(environment, (), worker=3, workers=16, per_worker=1, cores=2)
+    set_worker_resources(environment, (), worker=3, workers=16, per_worker=1, cores=2)
     assert environment == {"OMP_NUM_THREADS": "1"}
 
 
 def test_waiting_threads_sleep_unless_the_caller_has_decided():
     undecided, decided = {}, {"OMP_WAIT_POLICY": "ACTIVE"}
-    wait_asleep(undecided)
-    wait_asleep(decided)
+    set_wait_policy(undecided)
+    set_wait_policy(decided)
     assert undecided == {"OMP_WAIT_POLICY": "PASSIVE"}
     assert decided == {"OMP_WAIT_POLICY": "ACTIVE"}
 

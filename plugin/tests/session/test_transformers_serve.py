@@ -1,4 +1,4 @@
-"""A real server with a real model: `transformers serve` says what the local backend says, run as users would run it."""
+"""A real server with a real model: `transformers serve` gives the same replies as the local backend."""
 
 from __future__ import annotations
 
@@ -120,9 +120,9 @@ def test_a_served_folder_is_run_by_its_own_name_and_a_base_url(bench, folder, ur
 def test_a_model_that_the_server_does_not_have_is_one_message(bench, url):
     result = bench.run("--ocg-base-url", url, model="openai:org/other")
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    told = result.stdout.str() + result.stderr.str()
+    output = result.stdout.str() + result.stderr.str()
     assert (
         f"openai:org/other: {url} refuses the request: check that it serves 'org/other' and accepts such requests"
-        in told
+        in output
     )
-    assert "requested 'org/other'" in told
+    assert "requested 'org/other'" in output

@@ -1,4 +1,4 @@
-"""What cannot be done is said once, before anything is generated, with exit status 4."""
+"""A usage error is reported once, before anything is generated, with exit status 4."""
 
 import pytest
 
