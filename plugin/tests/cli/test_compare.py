@@ -84,7 +84,7 @@ def test_a_misused_command_line_exits_with_2(words, capsys):
     assert "usage: ocg" in capsys.readouterr().err
 
 
-def test_two_runs_of_the_benchmark_are_compared_as_they_lie(bench):
+def test_two_output_folders_of_the_benchmark_are_compared(bench):
     bench.run("--ocg-output", "old")
     bench.run("--ocg-output", "new", model="scripted:in-order")
     status, said = ocg_compare(bench.path / "old", bench.path / "new")
