@@ -21,7 +21,7 @@ UNUSED_BASELINE = "no limit uses the baseline run; add max_drop or max_rise to a
 def judge(
     rows: Sequence[RunRow], thresholds: Mapping[str, Thresholds], baseline: BaselineRun | None = None
 ) -> tuple[Verdict, ...]:
-    """The verdicts on the rows of a run, model after model; `thresholds` are by model, absent where there are none.
+    """The verdicts on the rows of a run, model after model; `thresholds` has an entry for each model with a file.
 
     A row with another condition or number of shots than a model's thresholds is left out if another row of the model
     is judged, unless requests of the row failed.

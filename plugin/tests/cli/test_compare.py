@@ -66,7 +66,7 @@ def test_runs_that_are_not_alike_exit_with_2_and_one_line(folders, make_run, cap
 def test_an_intersection_is_taken_only_when_asked_for(folders, make_run, capsys):
     fewer = make_run("fewer", dict(list(HITS.items())[:7]))
     assert ocg_compare(folders[0], fewer)[0] == 2
-    assert "16 cases were run in the old and 14 in the new, 14 in both" in capsys.readouterr().err
+    assert "the old run has 16 cases and the new run 14, and 14 are in both" in capsys.readouterr().err
     status, said = ocg_compare(folders[0], fewer, "--intersection")
     assert (status, "7 concept sets, templates 0" in said) == (0, True)
 

@@ -84,7 +84,7 @@ def test_other_sets_are_named_with_the_way_out(results, sets):
         ({"run": 3}, {"planned": 576, "run": 3}, "VVVV", "partial run (3 of 576 cases of VVVV, 576 cases in all)"),
         ({"run": 3}, {"planned": 24, "run": 24}, "VVVV", "partial run (24 of 24 cases of VVVV, 576 cases in all)"),
         ({"run": 3}, {"planned": 0, "run": 0}, "VVVV", "partial run (0 of 0 cases of VVVV, 576 cases in all)"),
-        ({"cut": "interrupted"}, {"planned": 576, "run": 576}, "VVVV", "run was cut: 'interrupted'"),
+        ({"cut": "interrupted"}, {"planned": 576, "run": 576}, "VVVV", "the run was cut: 'interrupted'"),
         ({"shard": "1/2"}, {"planned": 576, "run": 576}, "VVVV", "only shard '1/2' of the run; merge all shards"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Rows of several runs in one table: only of runs that compare, and each once."""
+"""Rows of several runs in one table: only of comparable runs, and each row once."""
 
 import pytest
 

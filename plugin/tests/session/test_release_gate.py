@@ -115,7 +115,7 @@ def test_a_baseline_of_other_sets_is_not_counted_from(release):
     result.stdout.fnmatch_lines(
         [
             f"gate: NOT EVALUATED {MODEL} the baseline run cannot be used, because `ocg compare` refuses it: *"
-            "dataset_sha256 is '*' in the old and '*' in the new; *"
+            "dataset_sha256 is '*' in the old run and '*' in the new run; *"
         ]
     )
 

@@ -9,12 +9,15 @@ import pytest
         (["--ocg-templates", "9"], ["*--ocg-templates: '9' is not a list of template ids*"]),
         (["--ocg-sets", "4"], ["*4*3*"]),
         (["--ocg-concepts", "nowhere.jsonl"], ["*nowhere.jsonl*"]),
-        (["--ocg-thresholds", "nowhere.toml"], ["*nowhere.toml*do not exist*"]),
+        (["--ocg-thresholds", "nowhere.toml"], ["*nowhere.toml*not found*"]),
         (
             ["--ocg-output", "sets.jsonl"],
-            ["*--ocg-output 'sets.jsonl' is no folder that can be written to, nor can it *"],
+            ["*--ocg-output 'sets.jsonl' is not a folder, or cannot be created or written to; *"],
         ),
-        (["--ocg-output", "sets.jsonl/new"], ["*--ocg-output 'sets.jsonl/new' is no folder *; name another folder"]),
+        (
+            ["--ocg-output", "sets.jsonl/new"],
+            ["*--ocg-output 'sets.jsonl/new' is not a folder, *; choose another folder"],
+        ),
         (
             ["--ocg-metrics", "pbleurt", "--ocg-bleurt-model", "BLEURT-21"],
             ["*BLEURT model 'BLEURT-21' is not there; did you mean 'BLEURT-20'? Choose BLEURT-20, *"],
