@@ -107,7 +107,8 @@ def compare(old: Run, new: Run, *, intersection: bool = False) -> Comparison:
     if not pairs:
         raise CompareError(
             f"the runs have no model and condition in common: {str(old.path)!r} has {_row_names(old)}, "
-            f"{str(new.path)!r} has {_row_names(new)}; give two runs of the same models, or of one model each under the same condition"
+            f"{str(new.path)!r} has {_row_names(new)}; give two runs of the same models, or of "
+            "one model each under the same condition"
         )
     unmatched = [
         f"{_row_name(row)} is only in {str(run.path)!r}"
@@ -197,7 +198,7 @@ def _without_statistics(before: _Side, after: _Side, known: Collection[str], set
         old = before.row.value(metric)
         if metric not in known and old is not None and new is not None:
             reason = catalogue.METRICS[metric].without_interval if metric in catalogue.METRICS else ""
-            reason = reason or "the results do not have what each concept set adds to it"
+            reason = reason or "the results do not show what each concept set adds to it"
             yield Difference(metric, old, new, new - old, None, None, None, None, None, sets, reason)
 
 
