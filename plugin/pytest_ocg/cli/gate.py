@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from pytest_ocg.gate.checks import hold_against
+from pytest_ocg.gate.checks import compare_with_baseline
 from pytest_ocg.gate.files import thresholds_for
 from pytest_ocg.gate.judge import UNUSED_BASELINE, default_status, exit_status, judge
 from pytest_ocg.gate.thresholds import Thresholds
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         results = load_results(arguments.results)
     else:
         judged = load_run(arguments.results)
-        results, baseline = judged.results, hold_against(load_run(arguments.baseline), judged)
+        results, baseline = judged.results, compare_with_baseline(load_run(arguments.baseline), judged)
     thresholds = thresholds_for(results.models(), arguments.thresholds, rootdir=Path.cwd())
     verdicts = judge(run_rows(results), thresholds, baseline)
     status = exit_status(verdicts, mode="require" if arguments.require else "auto", default=default_status(results))

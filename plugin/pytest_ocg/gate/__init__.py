@@ -1,1 +1,1 @@
-"""Whether a model may be released: results held against thresholds."""
+"""Whether a model may be released: results compared with thresholds."""

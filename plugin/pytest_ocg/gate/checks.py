@@ -1,4 +1,4 @@
-"""One bound held against what was measured, how that is told, and the run that drops count from."""
+"""One bound compared with a measured value, its description in words, and the baseline run."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def checks(
 ) -> Iterator[Check]:
     """The check of each bound on a metric whose score is a number.
 
-    `name` is the metric, after its part-of-speech pattern where it is of one alone. With `has_run` there is a baseline
-    run, and `difference` is how the metric differs from it; the baseline's number in the limit does not count then, and
-    without a difference there is no check.
+    `name` is the metric, with its part-of-speech pattern in front if the limit is for one pattern. `has_run`: there is
+    a baseline run, and `difference` is how the metric differs from it. Then the baseline number of the limit is not
+    used, and a drop or rise without a difference is not checked.
     """
     assert score.value is not None
     interval = interval_of(score)
@@ -42,7 +42,7 @@ def checks(
 
 
 def score_of(row: Row, pattern: str | None, metric: str) -> MetricScore | None:
-    """What a results row has of a metric, over all cases or those of one pattern."""
+    """The score of a metric in a results row, over all cases or the cases of one pattern."""
     score = row.metrics.get(metric)
     if pattern is None:
         return score
@@ -51,16 +51,16 @@ def score_of(row: Row, pattern: str | None, metric: str) -> MetricScore | None:
         value=None if of_pattern is None else getattr(of_pattern, metric),
         n=0 if of_pattern is None else of_pattern.scored,
         signature=None if score is None else score.signature,
-        reason=f"there is no reply to a case of {pattern}",
+        reason=f"there is no reply to any case of {pattern}",
         interval=None,
         standard_error=None,
         sets=0,
-        interval_reason="there is none by pattern",
+        interval_reason="there is no interval for a single pattern",
     )
 
 
 def interval_of(score: MetricScore) -> Interval:
-    """The interval that a score in `results.json` has; ends whose squares are infinite are none."""
+    """The interval of a score in `results.json`; an interval with ends too large to square counts as none."""
     bounds = score.interval
     if bounds is not None and any(
         abs(end) > _LARGEST for end in (bounds.low, bounds.high, bounds.floor, bounds.ceiling)
@@ -76,12 +76,12 @@ def interval_of(score: MetricScore) -> Interval:
         if bounds is not None
         else quote(score.interval_reason)
         if score.interval_reason
-        else "the results have none",
+        else "the results have no interval",
     )
 
 
-def told_apart(one: float, other: float, at_least: int = 1) -> tuple[str, str]:
-    """Both numbers with as few decimals as make them look different, where they are."""
+def distinct_texts(one: float, other: float, at_least: int = 1) -> tuple[str, str]:
+    """Both numbers as text, with just enough decimals to look different if they are different."""
     for digits in range(at_least, 7):
         texts = f"{one:.{digits}f}", f"{other:.{digits}f}"
         if texts[0] != texts[1]:
@@ -101,46 +101,49 @@ def _check(
     around = None if interval.bounds is None else (interval.bounds.low, interval.bounds.high)
     if fall is None:
         decimals = len(repr(limit).partition(".")[2])
-        texts = told_apart(value, limit, at_least=max(1, min(decimals, 6)))
+        texts = distinct_texts(value, limit, at_least=max(1, min(decimals, 6)))
         side = f"{'not ' if holds else ''}{'under' if bound == 'min' else 'over'}"
-        says = f"{name} {texts[0]}{_interval_told(around)} {side} {texts[1]}"
+        words = f"{name} {texts[0]}{_interval_text(around)} {side} {texts[1]}"
     else:
-        head = f"{name} {value:.1f}{_interval_told(around)}"
-        says = _fall_told(head, bound, limit, fall, reason)
-    return Check(name, bound, limit, value, around, holds, says, fall)
+        head = f"{name} {value:.1f}{_interval_text(around)}"
+        words = _describe_fall(head, bound, limit, fall, reason)
+    return Check(name, bound, limit, value, around, holds, words, fall)
 
 
-def _interval_told(interval: tuple[float, float] | None) -> str:
+def _interval_text(interval: tuple[float, float] | None) -> str:
     return "" if interval is None else f" [{interval[0]:.1f}, {interval[1]:.1f}]"
 
 
-def _fall_told(head: str, bound: Bound, limit: float, fall: Fall, reason: str) -> str:
+def _describe_fall(head: str, bound: Bound, limit: float, fall: Fall, reason: str) -> str:
     drop = fall.drop
     is_beyond = drop.is_beyond(limit)
-    points, most = told_apart(drop.points, limit) if is_beyond else (f"{abs(drop.points):.1f}", f"{limit}")
+    points, most = distinct_texts(drop.points, limit) if is_beyond else (f"{abs(drop.points):.1f}", f"{limit}")
     side = "under" if (bound == "max_drop") == (drop.points >= 0) else "over"
     baseline = "the baseline run's" if fall.is_paired else "its baseline of"
-    told = f"{head} is {points} {side} {baseline} {fall.baseline:.1f}"
+    text = f"{head} is {points} {side} {baseline} {fall.baseline:.1f}"
     if not is_beyond:
-        return f"{told}, within {bound} {most} ({_power_told(bound, limit, drop, reason)})"
-    told += f", beyond {bound} {most}"
+        return f"{text}, within {bound} {most} ({_describe_power(bound, limit, drop, reason)})"
+    text += f", beyond {bound} {most}"
     if drop.at_least is None:
-        return f"{told}; by the numbers alone, for there is no interval ({reason})"
+        return f"{text}; only the numbers decide, because there is no interval ({reason})"
     if drop.is_shown(limit):
-        return f"{told}; {drop.sets} concept sets show {drop.at_least:.1f} or more"
-    unsure = _power_told(bound, limit, drop, reason)
+        return f"{text}; {drop.sets} concept sets show a {_direction(bound)} of {drop.at_least:.1f} or more"
+    power = _describe_power(bound, limit, drop, reason)
     needed = drop.sets_needed(limit)
     if needed is not None:
-        unsure += f"; to show this one takes about {needed:,} sets"
-    spoke = "; by the numbers alone, for it is strict" if fall.strict else ", but within noise"
-    return f"{told}{spoke} ({unsure})"
+        power += f"; about {needed:,} sets are needed to show this one"
+    decision = "; only the numbers decide, because strict is true" if fall.strict else ", but within noise"
+    return f"{text}{decision} ({power})"
 
 
-def _power_told(bound: Bound, limit: float, drop: Drop, reason: str) -> str:
+def _describe_power(bound: Bound, limit: float, drop: Drop, reason: str) -> str:
     if drop.smallest is None:
-        return f"what would be noise is not known: {reason or 'the sets do not differ'}"
-    word = "drop" if bound == "max_drop" else "rise"
-    return f"{drop.sets} concept sets can show a {word} of {limit + drop.smallest:.1f}"
+        return f"the noise is not known: {reason or 'the sets do not differ'}"
+    return f"{drop.sets} concept sets can show a {_direction(bound)} of {limit + drop.smallest:.1f}"
+
+
+def _direction(bound: Bound) -> str:
+    return "drop" if bound == "max_drop" else "rise"
 
 
 def _fall(
@@ -159,7 +162,7 @@ def _fall(
 
 @dataclass(frozen=True, slots=True)
 class BaselineRun:
-    """The comparison with a baseline, row by row; `refusal` is why there is none."""
+    """The comparison with a baseline run, row by row; `refusal` is why the runs cannot be compared."""
 
     path: Path
     rows: tuple[RowComparison, ...] = ()
@@ -171,9 +174,9 @@ class BaselineRun:
         return next(found, None)
 
     def problem(self, row: Row, name: str) -> str:
-        """Why a metric cannot be held against the baseline."""
+        """Why a metric cannot be compared with the baseline."""
         if self.refusal:
-            return f"the baseline run cannot be counted from, for `ocg compare` refuses it: {self.refusal}"
+            return f"the baseline run cannot be used, because `ocg compare` refuses it: {self.refusal}"
         missing = name if self._compared(row) else f"row of {quote(row.model)} {quote(row.condition)}"
         return f"the baseline run {str(self.path)!r} has no {missing}"
 
@@ -182,7 +185,7 @@ class BaselineRun:
         return [compared for compared in self.rows if (compared.new_model, compared.condition) == key]
 
 
-def hold_against(baseline: Run, run: Run) -> BaselineRun:
+def compare_with_baseline(baseline: Run, run: Run) -> BaselineRun:
     """The run compared with the baseline, paired by concept set (`ocg compare`)."""
     try:
         return BaselineRun(baseline.path, compare(baseline, run).rows)

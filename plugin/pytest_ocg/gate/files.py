@@ -1,4 +1,4 @@
-"""Where threshold files lie, how they are read, and how a baseline is written into one."""
+"""Threshold files: where they are found, how they are read, and how a baseline is written."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pytest_ocg.results.writing import write_whole
 
 MAX_FILE_BYTES = 64 * 1024
 PUBLISHED = Path("published")
-"""What stands for the shipped files of the paper's models where a threshold file or folder is asked for."""
+"""The value that selects the shipped files of the paper's models, in place of a threshold file or folder."""
 
 
 def file_name(model: str) -> str:
-    """The name of a model's threshold file: its name in test ids, cut to what a file system takes, and `.toml`."""
+    """The name of a model's threshold file: its name in test ids, shortened if too long, and `.toml`."""
     stem = id_name(model)
     if len(stem) > 120:
         stem = f"{stem[:100]}-{hashlib.sha256(stem.encode('utf-8')).hexdigest()[:12]}"
@@ -31,11 +31,11 @@ def file_name(model: str) -> str:
 
 
 def find_thresholds(model: str, override: Path | None = None, *, rootdir: Path | None = None) -> Path | None:
-    """The threshold file for `model`, or None where there is none.
+    """The threshold file for `model`, or None if there is no such file.
 
-    `override` is a file, taken for every model, a folder of them, or PUBLISHED; without it the file is looked for in
-    `rootdir/thresholds` alone, so that nobody is held to the paper's numbers unasked. Raises ThresholdError for an
-    override that does not exist.
+    `override` is a file for every model, a folder of files, or PUBLISHED. Without it only `rootdir/thresholds` is
+    searched: a run is judged by the paper's numbers only on request. Raises ThresholdError for an override that does
+    not exist.
     """
     if override == PUBLISHED:
         folder = resource("thresholds")
@@ -49,7 +49,7 @@ def find_thresholds(model: str, override: Path | None = None, *, rootdir: Path |
         return override
     else:
         raise ThresholdError(
-            f"thresholds {str(override)!r} do not exist; give a threshold file, a folder of them, which holds "
+            f"thresholds {str(override)!r} not found; give a threshold file, a folder with the file "
             f"{file_name(model)!r} for model {model!r}, or {str(PUBLISHED)!r}"
         )
     path = folder / file_name(model)
@@ -59,7 +59,7 @@ def find_thresholds(model: str, override: Path | None = None, *, rootdir: Path |
 def thresholds_for(
     models: Iterable[str], override: Path | None = None, *, rootdir: Path | None = None
 ) -> dict[str, Thresholds]:
-    """The checked thresholds of those of `models` that have any, by model."""
+    """The checked thresholds by model, for those of `models` that have a threshold file."""
     found = {model: find_thresholds(model, override, rootdir=rootdir) for model in models}
     return {model: load_thresholds(path) for model, path in found.items() if path is not None}
 
@@ -70,8 +70,8 @@ def load_thresholds(path: Path) -> Thresholds:
 
 
 def read_text(path: Path) -> str:
-    """The text of a threshold file, of MAX_FILE_BYTES at most, line ends as they are."""
-    hint = "give a TOML file, or a folder of them"
+    """The text of a threshold file of at most MAX_FILE_BYTES, with its line ends unchanged."""
+    hint = "give a TOML file or a folder of TOML files"
     content = read_bytes(path, f"thresholds {str(path)!r}", MAX_FILE_BYTES, ThresholdError, hint)
     try:
         return content.decode("utf-8-sig")
@@ -80,18 +80,18 @@ def read_text(path: Path) -> str:
 
 
 def _exists(path: Path) -> bool:
-    # A dangling link or an unreadable folder must not read as "no thresholds", which would turn the gate off.
+    # A dangling link or an unreadable folder must not count as "no thresholds", which would turn the gate off.
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError) as error:
-        raise ThresholdError(f"thresholds {str(path)!r} cannot be reached ({error}); make them readable") from error
+        raise ThresholdError(f"thresholds {str(path)!r} cannot be accessed ({error}); make them readable") from error
     return True
 
 
 def baseline_rows(rows: Iterable[RunRow]) -> list[RunRow]:
-    """The row of each model that its thresholds are taken from: condition `ordered` where it was run."""
+    """For each model the row that its thresholds are written from: `ordered` if this condition was run."""
     chosen: dict[str, RunRow] = {}
     for one in rows:
         if one.row.model not in chosen or one.row.condition == "ordered":
@@ -107,38 +107,38 @@ def write_thresholds(
     margin: float = MARGIN,
     max_drop: float | None = None,
 ) -> Thresholds:
-    """Write what was measured as limits `margin` points away, or on a drop, and return what the file holds now.
+    """Write limits `margin` points from the measured values, or limits on a drop, and return the new thresholds.
 
-    `path` is a file, or an existing folder of `<model>.toml`. A file that is there keeps its comments and whatever was
-    added or taken out by hand; its limits, signature and provenance are renewed (`render_thresholds`), as a whole or
-    not at all. Raises ThresholdError where the run is not whole, has errors, or would not hold the outcome.
+    `path` is a file, or an existing folder of `<model>.toml`. An existing file keeps its comments and all that was
+    added or removed by hand; its limits, signature and provenance are renewed (`render_thresholds`), all or none.
+    Raises ThresholdError if the run is not complete, has errors, or would break the new limits.
     """
     from pytest_ocg.gate.renewal import render_thresholds  # tomlkit is slow to import and seldom needed
 
     check_writable(path)
     path = path / file_name(measured.row.model) if path.is_dir() else path
-    path = Path(os.path.realpath(path))  # a linked file is renewed where it lies, and a looped link does not raise
+    path = Path(os.path.realpath(path))  # a link is followed to its file, and a looped link does not raise
     renewed = render_thresholds(read_text(path) if _exists(path) else None, path, results, measured, margin, max_drop)
     write_file(path, renewed.text)
     return renewed.thresholds
 
 
 def check_writable(path: Path | None, models: Collection[str] = ()) -> None:
-    """Raise ThresholdError where the place named is that of the shipped files, or one file for several models."""
+    """Raise ThresholdError if `path` is the shipped files, or one file for several models."""
     if path == PUBLISHED:
         raise ThresholdError(
-            f"thresholds {str(PUBLISHED)!r} are those that come with the package, and are not written; name a file or "
-            "folder of your own with --ocg-thresholds"
+            f"thresholds {str(PUBLISHED)!r} come with the package and cannot be written to; name your own file or "
+            "folder with --ocg-thresholds"
         )
     if path is not None and len(models) > 1 and not path.is_dir():
         raise ThresholdError(
-            f"thresholds {str(path)!r} are one file, which cannot hold those of {' and '.join(map(repr, models))}; "
-            "name a folder that exists with --ocg-thresholds, or run one model"
+            f"thresholds {str(path)!r} are not an existing folder, and one file cannot have the thresholds of "
+            f"{' and '.join(map(repr, models))}; name an existing folder with --ocg-thresholds, or run one model"
         )
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a threshold file as a whole or not at all, with the mode it had; raises ThresholdError naming it."""
+    """Write a threshold file completely or not at all, and keep its file mode; raises ThresholdError naming it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode if path.exists() else None
@@ -147,5 +147,5 @@ def write_file(path: Path, text: str) -> None:
             path.chmod(stat.S_IMODE(mode))
     except OSError as error:
         raise ThresholdError(
-            f"{path}: cannot be written ({error.strerror}); choose another place with --ocg-thresholds"
+            f"{path}: cannot be written ({error.strerror}); choose another path with --ocg-thresholds"
         ) from error

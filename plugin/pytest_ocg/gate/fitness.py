@@ -1,4 +1,4 @@
-"""Whether a row can be judged by thresholds at all: it has their cases, replies to them, and was made as they were."""
+"""Whether thresholds can judge a row: same settings, all cases of a selection, and few enough errors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pytest_ocg.results.rows import RunRow
 from pytest_ocg.results.schema import Counts
 from pytest_ocg.results.signature import differing_keys
 
-_RENEW = "run as the thresholds were taken, or renew them with --ocg-write-thresholds"
+_RENEW = "run with the settings of the thresholds, or renew them with --ocg-write-thresholds"
 
 
 def signature_problems(judged: RunRow, thresholds: Thresholds) -> Iterator[str]:
-    """One reason for each thing in which the row differs from what the thresholds were laid down for."""
+    """One reason for each difference between the row and the kind of run that the thresholds are for."""
     model, run, wanted = judged.row.model, judged.signature, thresholds.signature
     if thresholds.model is not None and model != thresholds.model:
         yield f"{thresholds.path} is for model {quote(thresholds.model)}, not {quote(model)}"
@@ -23,7 +23,7 @@ def signature_problems(judged: RunRow, thresholds: Thresholds) -> Iterator[str]:
 
 
 def selection_problems(judged: RunRow, selection: Selection) -> Iterator[str]:
-    """One reason for each way in which the row has not all cases of the selection, or others besides."""
+    """One reason for each way in which the cases of the row are not exactly those of the selection."""
     if selection.pattern is None:
         yield from judged.problems
     else:
@@ -34,20 +34,21 @@ def selection_problems(judged: RunRow, selection: Selection) -> Iterator[str]:
 
 
 def _pattern_problems(judged: RunRow, pattern: str) -> Iterator[str]:
-    """Nothing where the run is whole, since that has the cases of every pattern."""
+    """Nothing if the run is complete, because it then has the cases of every pattern."""
     if not judged.problems:
         return
     if not judged.shows_patterns:
         yield from judged.problems
         return
     counts, done = judged.row.patterns.get(pattern), judged.row.counts.done
-    planned, run = (None, None) if counts is None else (counts.planned, counts.run)
-    if not planned or run != planned or done != planned:
-        yield f"partial run ({quote(run)} of {quote(planned)} cases of {pattern}, {done:,} cases in all)"
+    if counts is None:
+        yield f"partial run (the results have no count of the cases of {pattern}; {done:,} cases were run in all)"
+    elif not counts.planned or counts.run != counts.planned or done != counts.planned:
+        yield f"partial run ({counts.run:,} of {counts.planned:,} cases of {pattern}, {done:,} cases in all)"
 
 
 def error_problems(counts: Counts, max_error_share: float) -> Iterator[str]:
-    """The reason why so many requests failed that the rest says nothing; half or more is too many for any budget."""
+    """The reason why a row has too many failed requests to be judged; half or more is always too many."""
     error, tried = counts.error, counts.done
     if counts.scored == 0:
         yield f"no reply was scored ({error:,} errors in {tried:,} cases)"
@@ -55,6 +56,6 @@ def error_problems(counts: Counts, max_error_share: float) -> Iterator[str]:
         yield f"half or more of the requests failed ({error:,} errors in {tried:,} cases)"
     elif error > max_error_share * tried + 1e-9:
         yield (
-            f"errors over budget ({error:,} errors in {tried:,} cases are a share of {error / tried:.4f}, "
+            f"too many errors ({error:,} errors in {tried:,} cases are a share of {error / tried:.4f}, "
             f"max_error_share is {max_error_share})"
         )

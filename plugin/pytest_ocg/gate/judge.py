@@ -1,4 +1,4 @@
-"""Whether a model may be released: results held against thresholds, and the exit status that follows."""
+"""Whether a model may be released: the verdicts on results, and the exit status that follows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from pytest_ocg.errors import quote
-from pytest_ocg.gate.checks import ROUNDING, BaselineRun, checks, score_of, told_apart
+from pytest_ocg.gate.checks import ROUNDING, BaselineRun, checks, distinct_texts, score_of
 from pytest_ocg.gate.fitness import error_problems, selection_problems, signature_problems
 from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
 from pytest_ocg.metrics import catalogue
@@ -15,16 +15,16 @@ from pytest_ocg.results.schema import MetricScore, Results, Row
 from pytest_ocg.results.verdicts import Check, Status, Verdict
 
 OK, TESTS_FAILED, GATE_NOT_EVALUATED = 0, 1, 10
-UNUSED_BASELINE = "no limit counts from the baseline run; add max_drop or max_rise to a metric of the thresholds"
+UNUSED_BASELINE = "no limit uses the baseline run; add max_drop or max_rise to a metric in the thresholds"
 
 
 def judge(
     rows: Sequence[RunRow], thresholds: Mapping[str, Thresholds], baseline: BaselineRun | None = None
 ) -> tuple[Verdict, ...]:
-    """The verdicts on the rows of a run, model after model; `thresholds` are by model, absent where there are none.
+    """The verdicts on the rows of a run, model after model; `thresholds` has an entry for each model with a file.
 
-    A row whose condition or shots a model's thresholds do not speak of is left out where another row of the model is
-    judged, unless its own requests failed.
+    A row with another condition or number of shots than a model's thresholds is left out if another row of the model
+    is judged, unless requests of the row failed.
     """
     by_model: dict[str, list[RunRow]] = {}
     for one in rows:
@@ -32,7 +32,7 @@ def judge(
     verdicts: list[Verdict] = []
     for model, own in by_model.items():
         if model not in thresholds:
-            reasons = ("no thresholds for this model; take them with --ocg-write-thresholds",)
+            reasons = ("no thresholds for this model; write them with --ocg-write-thresholds",)
             verdicts.append(Verdict(model, model, None, None, Status.NOT_EVALUATED, reasons))
             continue
         limits = thresholds[model]
@@ -49,11 +49,11 @@ def judge(
 
 
 def evaluate(judged: RunRow, thresholds: Thresholds, baseline: BaselineRun | None = None, *, name: str = "") -> Verdict:
-    """The verdict on one row by the selections it has all cases of; exactly at a limit holds.
+    """The verdict on one row by the selections whose cases it has; a value exactly at its limit holds.
 
-    A broken limit fails. What cannot be judged (a run of no selection, another signature, errors over the budget, a
-    metric that was not computed, a baseline that is not comparable) is not evaluated, and the reasons name what was
-    measured and what was wanted.
+    A broken limit fails. A row that cannot be judged (cases of no selection, another signature, too many errors, a
+    metric that was not computed, a baseline that is not comparable) is not evaluated; the reasons name the value found
+    and the value expected.
     """
     row = judged.row
 
@@ -71,9 +71,9 @@ def evaluate(judged: RunRow, thresholds: Thresholds, baseline: BaselineRun | Non
     found: list[Check] = []
     for selection in fitting:
         for limit in selection.limits:
-            checked, told = _held(row, selection, limit, baseline)
+            checked, reasons = _checked_limit(row, selection, limit, baseline)
             found += checked
-            problems += told
+            problems += reasons
     broken = [check.says for check in found if not check.holds]
     if broken or problems:
         status = Status.FAILED if broken else Status.NOT_EVALUATED
@@ -85,20 +85,22 @@ def evaluate(judged: RunRow, thresholds: Thresholds, baseline: BaselineRun | Non
 
 
 def _no_selection(judged: RunRow, thresholds: Thresholds) -> Iterator[str]:
-    """Why the run has the cases of no selection, and the options that run one."""
+    """Why the cases of the run fit no selection, and the options that run one."""
     if len(thresholds.selections) == 1:
         [only] = thresholds.selections
         yield from selection_problems(judged, only)
         if only.options:
-            yield f"selection {only.name} is run with {only.options}"
+            yield f"to run selection {only.name}, use {only.options}"
         return
     sets, known = judged.signature["sets"], ", ".join(map(str, thresholds.selections))
-    yield f"no selection of {thresholds.path} has these cases, of sets {quote(sets)}; there are {known}"
+    yield f"no selection of {thresholds.path} has the cases of this run, of sets {quote(sets)}; selections are {known}"
     yield from judged.problems
 
 
-def _held(row: Row, selection: Selection, limit: Limit, baseline: BaselineRun | None) -> tuple[list[Check], list[str]]:
-    """The checks of a limit, and why what is missing of them cannot be made."""
+def _checked_limit(
+    row: Row, selection: Selection, limit: Limit, baseline: BaselineRun | None
+) -> tuple[list[Check], list[str]]:
+    """The checks of a limit, and why the other checks are not possible."""
     pattern = selection.pattern
     score = score_of(row, pattern, limit.metric)
     name = limit.metric if pattern is None else f"{pattern} {limit.metric}"
@@ -110,7 +112,7 @@ def _held(row: Row, selection: Selection, limit: Limit, baseline: BaselineRun | 
     problems = []
     if baseline is not None and len(found) < len(limit.bounds()):
         problems.append(baseline.problem(row, limit.metric))
-    problems += filter(None, (_lifted_by_errors(row, limit.metric, check) for check in found if check.holds))
+    problems += filter(None, (_error_doubt(row, limit.metric, check) for check in found if check.holds))
     return found, problems
 
 
@@ -120,7 +122,7 @@ def _problem(score: MetricScore | None, name: str, limit: Limit) -> str | None:
         reason = None if score is None else score.reason
         return f"{name} was not computed ({quote(reason or 'no reason given')})"
     if not facts.low - ROUNDING <= score.value <= facts.high + ROUNDING:
-        return f"{name} is {quote(score.value)}, which is no number from {facts.low:g} to {facts.high:g}"
+        return f"{name} is {quote(score.value)}, which is not a number from {facts.low:g} to {facts.high:g}"
     if limit.signature is not None and score.signature != limit.signature:
         return (
             f"{name} was measured as {quote(score.signature)} but its limit is for {quote(limit.signature)}; "
@@ -129,23 +131,23 @@ def _problem(score: MetricScore | None, name: str, limit: Limit) -> str | None:
     return None
 
 
-def _lifted_by_errors(row: Row, metric: str, check: Check) -> str | None:
-    """Why a floor that holds cannot be trusted: it would not, had the errors been misses."""
+def _error_doubt(row: Row, metric: str, check: Check) -> str | None:
+    """Why a floor that holds cannot be trusted: it would be broken if the errors were misses."""
     floor = check.limit if check.bound == "min" else None
     if check.fall is not None and check.bound == "max_drop":
         floor = check.fall.baseline - check.limit
     strict = _with_errors_as_misses(row, metric, check.value)
     if floor is None or check.value < floor - ROUNDING or strict >= floor - ROUNDING:
         return None
-    shown_value, shown_strict = told_apart(check.value, strict)
+    shown_value, shown_strict = distinct_texts(check.value, strict)
     return (
-        f"{check.metric} {shown_value} holds {round(floor, 6)} only because {row.counts.error:,} errors "
-        f"are left out ({shown_strict} with them as misses)"
+        f"{check.metric} {shown_value} is not under {round(floor, 6)} only because {row.counts.error:,} errors are "
+        f"left out ({shown_strict} if errors count as misses)"
     )
 
 
 def _with_errors_as_misses(row: Row, metric: str, value: float) -> float:
-    """The value had the errors been the worst of replies, spread evenly over the templates."""
+    """The value if each error were the worst possible reply, spread evenly over the templates."""
     error, scored = row.counts.error, row.counts.scored
     covered = row.value("coverage_unordered")
     if catalogue.METRICS[metric].is_share_of_replies:
@@ -160,9 +162,8 @@ def exit_status(
 ) -> int:
     """The exit status of a run whose own status is `default`; anything but OK (0) and TESTS_FAILED (1) is kept.
 
-    A failed verdict gives 1. All passed gives 0, which pardons misses and nothing else: pass `only_misses=False` where
-    a test outside the judged rows failed. Otherwise the status is `default`, or 10 in mode `require`, also for no
-    verdict at all.
+    A failed verdict gives 1. If all passed, the status is 0, even with misses; pass `only_misses=False` if another test
+    failed too. Otherwise the status is `default`, or 10 in mode `require`, also if there are no verdicts.
     """
     if mode == "off" or default not in (OK, TESTS_FAILED):
         return default
@@ -175,7 +176,7 @@ def exit_status(
 
 
 def default_status(results: Results) -> int:
-    """The status pytest itself gave such a run: 1 unless it ran to its end, something hit, and nothing else was."""
+    """The status that pytest itself gave such a run: 0 if it was not cut and all its rows have only hits, else 1."""
     counts = [row.counts for row in results.rows]
     clean = all(one.hit > 0 and one.miss == 0 and one.error == 0 for one in counts)
     return OK if counts and clean and results.selection.cut is None else TESTS_FAILED

@@ -1,4 +1,4 @@
-"""The checks a threshold file goes through at the door; out comes what a model must hold."""
+"""The text of a threshold file, checked once and returned as Thresholds."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _EXAMPLE = "[selection.full.metrics.coverage_ordered] with min = 20.0"
 
 
 def parse_thresholds(text: str, path: Path) -> Thresholds:
-    """The thresholds written in `text`, checked; `path` is what messages call it.
+    """The thresholds in `text`, checked; messages name the file by `path`.
 
     Raises ThresholdError, naming file, key and value.
     """
     table = parse_toml(text, str(path), ThresholdError, f"; see {GUIDE}")
     schema = table.get("schema")
     if type(schema) is not int or schema != SCHEMA:
-        raise ThresholdError(f"{path}: schema is {schema!r}, this version reads {SCHEMA}; write schema = {SCHEMA}")
+        raise ThresholdError(f"{path}: schema is {schema!r}, but this version reads {SCHEMA}; write schema = {SCHEMA}")
     _check_keys(path, "", table, _TOP_KEYS)
     share = _number(
         path,
         "max_error_share",
         table.get("max_error_share", 0.0),
         (0.0, 1.0),
-        "it is a share: 0.05 allows 5 % of errors",
+        "it is a share: 0.05 allows 5 % errors",
     )
     origin = table.get("origin", "measured")
     if not isinstance(origin, str) or origin not in _ORIGINS:
@@ -61,19 +61,22 @@ def parse_thresholds(text: str, path: Path) -> Thresholds:
 
 def _selections(path: Path, tables: Mapping[str, Any]) -> tuple[Selection, ...]:
     if not tables:
-        raise ThresholdError(f"{path}: there is no selection, so nothing is held; add a table such as {_EXAMPLE}")
+        raise ThresholdError(f"{path}: there is no selection, so there is no limit; add a table such as {_EXAMPLE}")
     chosen: dict[tuple[str, str | None], str] = {}
     selections = []
     for name, table in tables.items():
         where = f"selection.{name}"
         if not _NAME.fullmatch(name):
-            raise ThresholdError(f"{path}: selection {name!r} must be named by letters, digits, - and _ alone")
+            raise ThresholdError(
+                f"{path}: selection {name!r} has a name that is not allowed; use at most 64 letters, digits, - and _, "
+                "and begin with a letter or digit"
+            )
         selection = _selection(path, name, _table(path, where, table))
         twin = chosen.setdefault((selection.sets, selection.pattern), name)
         if twin != name:
             raise ThresholdError(
-                f"{path}: {where} is of the same cases as selection.{twin}, {selection.options or 'all concept sets'}; "
-                "put their limits together"
+                f"{path}: {where} has the same cases as selection.{twin} ({selection.options or 'all concept sets'}); "
+                "put all limits into one of them"
             )
         selections.append(selection)
     return tuple(selections)
@@ -88,7 +91,7 @@ def _selection(path: Path, name: str, table: Mapping[str, Any]) -> Selection:
         raise ThresholdError(f"{path}: {where}.sets is {sets!r}; it must be 'all' or 'N:SEED', such as '4:0'")
     if "pattern" in table and not (isinstance(pattern, str) and _PATTERN.fullmatch(pattern)):
         raise ThresholdError(
-            f"{path}: {where}.pattern is {pattern!r}; it must be the tags in the order asked for, such as 'NVVN'"
+            f"{path}: {where}.pattern is {pattern!r}; it must be tags N and V in the order asked for, such as 'NVVN'"
         )
     limits = _limits(path, where, _table(path, f"{where}.metrics", table.get("metrics", {})))
     if pattern is not None:
@@ -102,20 +105,20 @@ def _check_pattern_limits(path: Path, where: str, limits: tuple[Limit, ...]) -> 
         if limit.metric not in known:
             raise ThresholdError(
                 f"{path}: {where} has limits on {limit.metric!r}, which is not measured by pattern; "
-                f"to choose are {', '.join(known)}"
+                f"limits are possible on {', '.join(known)}"
             )
         for bound in limit.bounds():
             if bound in ("max_drop", "max_rise"):
                 raise ThresholdError(
-                    f"{path}: {where}.metrics.{limit.metric}.{bound} needs an interval, which there is none of by "
-                    "pattern; write min or max instead"
+                    f"{path}: {where}.metrics.{limit.metric}.{bound} needs an interval, but a single pattern has "
+                    "none; write min or max instead"
                 )
 
 
 def _limits(path: Path, where: str, metrics: Mapping[str, Any]) -> tuple[Limit, ...]:
     if not metrics:
         raise ThresholdError(
-            f"{path}: {where}.metrics is {dict(metrics)!r}, so nothing is held; add a table such as {_EXAMPLE}"
+            f"{path}: {where}.metrics is {dict(metrics)!r}, so there is no limit; add a table such as {_EXAMPLE}"
         )
     _check_keys(path, f"{where}.metrics.", metrics, tuple(catalogue.METRICS), noun="metric")
     return tuple(
@@ -127,14 +130,14 @@ def _limits(path: Path, where: str, metrics: Mapping[str, Any]) -> tuple[Limit, 
 def _limit(path: Path, where: str, metric: str, table: Mapping[str, Any]) -> Limit:
     allowed = (catalogue.METRICS[metric].low, catalogue.METRICS[metric].high)
     _check_keys(path, f"{where}.", table, _LIMIT_KEYS)
-    hint = "percentages are written as 75 for 75 %" if allowed == PER_CENT else f"{metric} cannot be measured so"
+    hint = "write 75 for 75 %" if allowed == PER_CENT else f"{metric} is always in this range"
     minimum, maximum, baseline = (
         _number(path, f"{where}.{key}", table[key], allowed, hint) if key in table else None
         for key in ("min", "max", "baseline")
     )
     span = (0.0, allowed[1] - allowed[0])
     drop, rise = (
-        _number(path, f"{where}.{key}", table[key], span, f"it counts from baseline, in the unit of {metric}")
+        _number(path, f"{where}.{key}", table[key], span, f"it is a distance from baseline, in the unit of {metric}")
         if key in table
         else None
         for key in ("max_drop", "max_rise")
@@ -151,19 +154,19 @@ def _limit(path: Path, where: str, metric: str, table: Mapping[str, Any]) -> Lim
 def _check_bounds(path: Path, where: str, limit: Limit, table: Mapping[str, Any]) -> None:
     if not limit.bounds():
         raise ThresholdError(
-            f"{path}: {where} has none of min, max, max_drop and max_rise, so nothing is held; add one, or remove the "
-            f"table {dict(table)!r}"
+            f"{path}: {where} has none of min, max, max_drop and max_rise, so there is no limit; add one, or remove "
+            f"the table {dict(table)!r}"
         )
     if limit.minimum is not None and limit.maximum is not None and limit.minimum > limit.maximum:
         raise ThresholdError(
-            f"{path}: {where}.min is {limit.minimum!r}, over {where}.max {limit.maximum!r}; no run can hold "
-            "both, so lower min or raise max"
+            f"{path}: {where}.min is {limit.minimum!r}, over {where}.max {limit.maximum!r}, so no value can hold "
+            "both; lower min or raise max"
         )
     counted = [bound for bound in limit.bounds() if bound in ("max_drop", "max_rise")]
     if counted and limit.baseline is None:
-        raise ThresholdError(f"{path}: {where}.{counted[0]} has no baseline to count from; add baseline = 21.4 or so")
+        raise ThresholdError(f"{path}: {where}.{counted[0]} needs a baseline; add one, such as baseline = 21.4")
     if limit.strict and not counted:
-        raise ThresholdError(f"{path}: {where}.strict is about max_drop and max_rise, which are not there; remove it")
+        raise ThresholdError(f"{path}: {where}.strict has no effect without max_drop and max_rise; remove it")
 
 
 def _signature(path: Path, table: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -176,9 +179,9 @@ def _signature(path: Path, table: Mapping[str, Any]) -> Mapping[str, Any]:
         "condition": (lambda value: value in CONDITIONS, " or ".join(map(repr, CONDITIONS))),
         "shots": (_is_count, "a whole number, 0 or more"),
     }
-    for key, (holds, wanted) in checks.items():
-        if key in table and not holds(table[key]):
-            raise ThresholdError(f"{path}: signature.{key} is {table[key]!r}; it must be {wanted}, or be left out")
+    for key, (is_valid, wanted) in checks.items():
+        if key in table and not is_valid(table[key]):
+            raise ThresholdError(f"{path}: signature.{key} is {table[key]!r}; it must be {wanted}, or left out")
     return MappingProxyType(dict(table))
 
 
@@ -193,7 +196,7 @@ def _is_id_list(value: object) -> bool:
 def _check_keys(path: Path, prefix: str, table: Mapping[str, Any], known: Collection[str], noun: str = "key") -> None:
     for key in table:
         if key not in known:
-            hint = did_you_mean(key, known) or f"; known are {', '.join(known)}"
+            hint = did_you_mean(key, known) or f"; known {noun}s are {', '.join(known)}"
             raise ThresholdError(f"{path}: unknown {noun} {prefix + key!r}{hint}")
 
 
@@ -205,7 +208,7 @@ def _table(path: Path, key: str, value: object) -> Mapping[str, Any]:
 
 def _text(path: Path, key: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ThresholdError(f"{path}: {key} is {value!r}; it must be a text in quotes that is not empty")
+        raise ThresholdError(f"{path}: {key} is {value!r}; it must be a text in quotes, and not empty")
     return value
 
 

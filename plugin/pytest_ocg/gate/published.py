@@ -25,7 +25,7 @@ def published_files() -> dict[str, str]:
 
 
 def write_published(folder: Path) -> list[Path]:
-    """Write the files into the folder, over what is there, and return them; raises ThresholdError naming one."""
+    """Write the files into the folder, replace those that exist, and return them; raises ThresholdError naming one."""
     files = {folder / name: text for name, text in published_files().items()}
     for path, text in files.items():
         write_file(path, text)
@@ -37,13 +37,13 @@ def _render(spec: ModelSpec, row: ModelRow, published: Published) -> str:
 
 
 def _lines(spec: ModelSpec, row: ModelRow, source: str | None) -> Iterator[str]:
-    yield f"# Written by `ocg thresholds from-published`; {GUIDE} says how its tolerances were chosen."
+    yield f"# Written by `ocg thresholds from-published`. For the choice of its limits, see {GUIDE}."
     yield f"schema = {SCHEMA}"
     yield f"model = {_text(spec.name)}"
     yield 'origin = "published"'
     yield "max_error_share = 0.0"
     yield ""
-    yield "[signature] # the paper does not give versions, so the matcher's and the metrics' are left open"
+    yield "[signature] # the paper gives no versions, so those of the matcher and the metrics are left open"
     yield 'dataset = "commongen-lite"'
     yield f"dataset_sha256 = {_text(PAPER_SHA256)}"
     yield 'matcher = "inflection"'
@@ -68,5 +68,5 @@ def _lines(spec: ModelSpec, row: ModelRow, source: str | None) -> Iterator[str]:
 
 
 def _text(value: str) -> str:
-    """The text as a TOML string, which a JSON string without control characters is."""
+    """The text as a TOML string; a JSON string without control characters is one."""
     return json.dumps(value, ensure_ascii=False)

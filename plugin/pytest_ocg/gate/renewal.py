@@ -28,7 +28,7 @@ _IDENTITY_KEYS = ("backend", "revision", "dtype")
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """The text of a threshold file, and what it says."""
+    """The text of a threshold file, and its thresholds."""
 
     text: str
     thresholds: Thresholds
@@ -42,16 +42,16 @@ def render_thresholds(
     margin: float,
     max_drop: float | None = None,
 ) -> Renewed:
-    """A threshold file that the measured row holds with `margin` to spare.
+    """A threshold file whose limits are `margin` from the values of the measured row.
 
-    Floors lie `margin` points under the value (but never under half of it), ceilings `margin` points over it, or 5 %
-    per point of margin for perplexity; floors are rounded down, ceilings up, to one decimal. With `max_drop` new limits
-    are on the distance from the baseline instead.
+    Floors are `margin` points under the value (but at least half of it), ceilings `margin` points over it. For
+    perplexity a point is 5 % of the value. Floors are rounded down, ceilings up, to one decimal. With `max_drop` new
+    limits are on the distance from the baseline instead.
 
-    `text` is the file as it is, None for a new one. A new selection limits coverage, ordered rate, diverse rate and
-    pBLEU as far as they were measured. In a file that is there, the selections that the run has all cases of are
-    renewed: the baselines, floors and ceilings they have, and the signature keys. None is added, so that what was left
-    open by hand stays open; a file without a signature gets one, and a run of another sample a selection of its own.
+    `text` is the present text of the file, None for a new file. A new selection limits coverage, ordered rate, diverse
+    rate and pBLEU if they were measured. In an existing file every selection of which the run has all cases gets new
+    values for its baselines, floors, ceilings and signature keys. No limit is added, so what was removed by hand stays
+    removed. A file without a signature gets one, and a run over another sample gets a new selection.
     """
     for name, points in (("margin", margin), ("max_drop", 0.0 if max_drop is None else max_drop)):
         if not is_number(points) or points < 0:
@@ -60,13 +60,13 @@ def render_thresholds(
     problems = [*measured.problems, *error_problems(row.counts, 0.0)]
     if problems:
         raise ThresholdError(
-            f"{path}: thresholds of {quote(row.model)} are not written, for they need a whole "
-            f"run without errors: {'; '.join(problems)}"
+            f"{path}: thresholds of {quote(row.model)} were not written, because they need a complete run without "
+            f"errors: {'; '.join(problems)}"
         )
     renewed: list[str] = []
     if text is None:
         document = tomlkit.document()
-        document.add(tomlkit.comment(f"Taken with --ocg-write-thresholds; {GUIDE} explains each line."))
+        document.add(tomlkit.comment(f"Written with --ocg-write-thresholds. For each line, see {GUIDE}."))
         document.add("schema", tomlkit.item(SCHEMA))
         document.add("model", tomlkit.item(_plain(row.model)))
         document.add("max_error_share", tomlkit.item(0.0))
@@ -74,8 +74,8 @@ def render_thresholds(
         before = parse_thresholds(text, path)
         if before.model not in (None, row.model):
             raise ThresholdError(
-                f"{path}: holds the thresholds of {before.model!r}, which a run of "
-                f"{quote(row.model)} does not renew; choose another file with --ocg-thresholds"
+                f"{path}: has the thresholds of {before.model!r}, which a run of {quote(row.model)} cannot renew; "
+                "choose another file with --ocg-thresholds"
             )
         if not before.concerns(row):
             ours, theirs = (
@@ -83,10 +83,10 @@ def render_thresholds(
                 for of in (before.signature, measured.signature)
             )
             raise ThresholdError(
-                f"{path}: holds the thresholds for {ours}, which a run with {theirs} does not renew; "
+                f"{path}: has the thresholds for {ours}, which a run with {theirs} cannot renew; "
                 "choose another file with --ocg-thresholds"
             )
-        renewed = _renewed(before, measured)
+        renewed = _renewable_selections(before, measured)
         document = _parsed(text, path)
         if "origin" in document:
             _put(document, "origin", "measured")
@@ -104,31 +104,33 @@ def render_thresholds(
     verdict = evaluate(measured, thresholds)
     if verdict.status is not Status.PASSED:
         raise ThresholdError(
-            f"{path}: is left as it is, for the run would not hold its renewed thresholds: {'; '.join(verdict.reasons)}"
+            f"{path}: was not changed, because the run would break its new thresholds: {'; '.join(verdict.reasons)}"
         )
     return Renewed(written, thresholds)
 
 
-def _renewed(before: Thresholds, measured: RunRow) -> list[str]:
-    """The names of the selections that the run has all cases of.
+def _renewable_selections(before: Thresholds, measured: RunRow) -> list[str]:
+    """The names of the selections of which the run has all cases.
 
-    Raises ThresholdError where a signature that others need as it is would have to change.
+    Raises ThresholdError if the signature would change and other selections were measured with the present one.
     """
     names = [one.name for one in before.selections if not any(selection_problems(measured, one))]
     others = [one.name for one in before.selections if one.name not in names]
     run = measured.signature
     differing = list(differing_keys(run, before.signature))
     if others and differing:
-        told = ", ".join(f"{key} is {quote(before.signature[key])} and {quote(run[key])} now" for key in differing)
+        changes = ", ".join(
+            f"{key} is {quote(before.signature[key])} in the file and {quote(run[key])} in the run" for key in differing
+        )
         raise ThresholdError(
-            f"{before.path}: is left as it is, for {told}, which the selections {', '.join(others)} were not measured "
-            "with; take them out, or write to another file with --ocg-thresholds"
+            f"{before.path}: was not changed, because {changes}, and this run does not renew the selections "
+            f"{', '.join(others)} of the file; remove them, or write to another file with --ocg-thresholds"
         )
     return names
 
 
 def _new_selection(selections: MutableMapping[str, Any], sets: str) -> str:
-    """The name of a new selection of these sets, which is in `selections` now."""
+    """The name of a new selection of these sets, after it was added to `selections`."""
     name = "full" if sets == "all" else "smoke"
     if name in selections:
         name = f"sets-{sets.replace(':', '-')}"
@@ -160,7 +162,7 @@ def _renew_metrics(
             raise ThresholdError(
                 f"{place} has limits on {metric}, which this run did not compute "
                 f"({quote((score and score.reason) or 'no reason given')}); run with "
-                f"--ocg-metrics all, or take metrics.{metric} out"
+                f"--ocg-metrics all, or remove metrics.{metric}"
             )
         table = _child(metrics, metric)
         if is_new and max_drop is not None:
@@ -176,7 +178,7 @@ def _renew_metrics(
             _put(table, "signature", score.signature)
     if not len(metrics):
         raise ThresholdError(
-            f"{place}: thresholds are not written, for this run computed none of "
+            f"{place}: thresholds were not written, because this run computed none of "
             f"{', '.join(first_limits)}; run with --ocg-metrics cheap"
         )
 
@@ -211,8 +213,8 @@ def _parsed(text: str, path: Path) -> tomlkit.TOMLDocument:
 
 def _not_editable(path: Path, error: Exception) -> ThresholdError:
     return ThresholdError(
-        f"{path}: cannot be edited in place ({error}); write it as in {GUIDE}, or move it away "
-        "to have a new one written"
+        f"{path}: cannot be edited in place ({error}); write it as shown in {GUIDE}, or move it "
+        "away and write a new one"
     )
 
 
@@ -230,7 +232,7 @@ def _put(table: MutableMapping[str, Any], key: str, value: object) -> None:
     end = len(body)
     while end and body[end - 1][0] is None:
         end -= 1
-    next_comments = body[end:]  # blank lines and comments before the next table, which a new key must not part from it
+    next_comments = body[end:]  # blank lines and comments that belong to the next table; a new key goes before them
     del body[end:]
     table[key] = _plain(value)
     body.extend(next_comments)

@@ -1,4 +1,4 @@
-"""What a model must hold: limits on metrics, for one or more selections of the benchmark's cases."""
+"""Thresholds of a model: limits on metrics, for one or more selections of the benchmark's cases."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pytest_ocg.results.schema import Row
 from pytest_ocg.results.verdicts import Bound
 
 SCHEMA = 1
-GUIDE = "the guide that `ocg thresholds --help` names"
-"""What messages and written files call thresholds/README.md, which lies elsewhere in a checkout than installed."""
+GUIDE = "the guide (`ocg thresholds --help` shows its path)"
+"""How messages and written files name thresholds/README.md; its path differs between a checkout and an installation."""
 
 MARGIN = 1.0
-"""The usual distance of a limit from what was measured, in points."""
+"""The usual distance of a limit from the measured value, in points."""
 
 Origin = Literal["measured", "published"]
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What is asked of one metric, in its own unit; each bound may be left open, and so may the signature.
+    """The limits on one metric, in its own unit; each bound and the signature may be left open.
 
-    `max_drop` and `max_rise` count from `baseline`. `strict` lets them be broken by the numbers alone, however noisy.
+    `max_drop` and `max_rise` are distances from `baseline`. With `strict` only the numbers decide, without the noise.
     """
 
     metric: str
@@ -39,7 +39,7 @@ class Limit:
     strict: bool = False
 
     def bounds(self) -> dict[Bound, float]:
-        """The bounds that are not left open, by their names in a threshold file."""
+        """The bounds that are set, by their names in a threshold file."""
         every: dict[Bound, float | None] = {
             "min": self.minimum,
             "max": self.maximum,
@@ -51,7 +51,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A choice of cases and the limits for it: `sets` is `all` or `N:SEED`, `pattern` such as `VVVV`, None for all."""
+    """Some of the cases and their limits: `sets` is `all` or `N:SEED`; `pattern` is such as `VVVV`, None for all."""
 
     name: str
     limits: tuple[Limit, ...]
@@ -60,7 +60,7 @@ class Selection:
 
     @property
     def options(self) -> str:
-        """The command line options that run it, empty for the benchmark as a whole."""
+        """The command line options that run it, empty for the whole benchmark."""
         sample = [] if self.sets == "all" else [f"--ocg-sets {self.sets}"]
         return " ".join([*sample, *([] if self.pattern is None else [f"-k {self.pattern}"])])
 
@@ -70,11 +70,11 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What one model must hold, and the kind of run it was laid down for.
+    """The limits for one model, and the kind of run that they are for.
 
-    `model` is its name in test ids, None where the file leaves it open. `signature` maps SIGNATURE_KEYS but `sets` to
-    what a run must have been made with; a key that is absent is left open. `max_error_share` is 0 to 1. `origin` says
-    whose numbers they are.
+    `model` is its name in test ids, None for any model. `signature` maps SIGNATURE_KEYS, except `sets`, to the values
+    that a run must have; an absent key is not compared. `max_error_share` is 0 to 1. `origin` is where the numbers come
+    from.
     """
 
     path: Path
@@ -85,18 +85,18 @@ class Thresholds:
     origin: Origin = "measured"
 
     def concerns(self, row: Row) -> bool:
-        """Whether a results row has the condition and the shots these thresholds were laid down for."""
+        """Whether a results row has the condition and the shots that these thresholds are for."""
         found = {"condition": row.condition, "shots": row.shots}
         return all(self.signature.get(key, value) == value for key, value in found.items())
 
 
 def is_number(value: object) -> bool:
-    """Whether `value` is a finite int or float; a bool is not, nor is an int that no float can hold."""
+    """Whether `value` is a finite int or float; a bool or an int too large for a float is not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and -1e300 <= value <= 1e300
 
 
 def limit_from(metric: str, bound: str, value: float, margin: float) -> float:
-    """The floor (`min`) `margin` points under a value, never under half of it, or the ceiling (`max`) over it.
+    """The floor (`min`) `margin` points under a value, but at least half of it, or the ceiling (`max`) over it.
 
     For perplexity a point is 5 % of the value. Floors are rounded down and ceilings up, to one decimal.
     """

@@ -1,1 +1,1 @@
-"""What a run leaves behind, and what is derived from it: sums, merged runs, comparisons."""
+"""The files of a run, and the results computed from them: summaries, merged runs, comparisons."""

@@ -1,4 +1,4 @@
-"""What became of the same cases in two runs: hits won and lost, by case and by concept set."""
+"""How the outcomes of the same cases differ between two runs: hits won and lost, by case and by concept set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CaseKey = tuple[int, str, tuple[str, ...]]
 """Template, concept set as its tagged words in sorted order, and the words in the order asked for."""
 
 Move = tuple[Outcome, Outcome]
-"""What a case was judged as, in the old run and in the new."""
+"""The outcome of a case, in the old run and in the new one."""
 
 Cases = Mapping[CaseKey, CaseRecord]
 """The records of one model and condition."""
@@ -24,7 +24,7 @@ _BOTH_HIT, _BOTH_MISS = (Outcome.HIT, Outcome.HIT), (Outcome.MISS, Outcome.MISS)
 
 @dataclass(frozen=True, slots=True)
 class ChangedCase:
-    """One case with both replies and what they were judged as."""
+    """One case with both replies and their outcomes."""
 
     template: int
     asked: tuple[str, ...]
@@ -36,9 +36,9 @@ class ChangedCase:
 
 @dataclass(frozen=True, slots=True)
 class ChangedSet:
-    """A concept set whose hits changed, out of the `judged` cases with a reply in both runs, and one such case.
+    """A concept set whose hits changed, among the `judged` cases with a reply in both runs, and an example.
 
-    `example` is the first case, in the order asked, that changed as the set as a whole did.
+    `example` is the first case, in run order, that changed in the same direction as the whole set.
     """
 
     concepts: str
@@ -52,10 +52,10 @@ class ChangedSet:
 
 @dataclass(frozen=True, slots=True)
 class CaseChanges:
-    """How many cases went which way, how many concept sets did, and the sets that changed most.
+    """How many cases and how many concept sets changed in which direction, and the sets that changed most.
 
-    A set rose where it has more hits in the new run than in the old, among the cases with a reply in both. `p` is
-    McNemar's exact test on the sets that rose and fell. `without_reply` counts cases with no reply in one or both.
+    A set rose if it has more hits in the new run than in the old one, among the cases with a reply in both. `p` is from
+    McNemar's exact test on the sets that rose and fell. `without_reply` counts cases with no reply in one or both runs.
     """
 
     both_hit: int
@@ -71,7 +71,7 @@ class CaseChanges:
 
 
 def case_changes(old: Cases, new: Cases, *, shown_sets: int = 10) -> CaseChanges:
-    """The changes over the cases that are in both."""
+    """The changes over the cases that are in both runs."""
     moves: Counter[Move] = Counter()
     by_set: defaultdict[str, list[CaseKey]] = defaultdict(list)
     for key, record in old.items():

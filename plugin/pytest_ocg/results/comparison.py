@@ -1,4 +1,4 @@
-"""Two runs held against each other, row by row, where they asked the same of the same concept sets."""
+"""Two runs compared row by row, over the cases that both asked in the same way."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from pytest_ocg.statistics.differences import Difference, differences
 from pytest_ocg.statistics.resampling import RowStatistics
 
 LARGEST_SUM = 1e100
-"""Of what a concept set adds to a metric: the squares of larger sums would be infinite."""
+"""The largest sum that a concept set may add to a metric: the squares of larger sums would be infinite."""
 
 _NARROWED = ("dataset", "dataset_sha256", "sets", "templates")
-_TOLD = ("quantization",)
+_NOTED = ("quantization",)
 
 
 @dataclass(frozen=True, slots=True)
 class RowComparison:
     """One model and condition in two runs: `sets` concept sets under `templates`.
 
-    `notes` say what was left out, and in what the runs differ besides.
+    `notes` name what was left out, and other differences between the runs.
     """
 
     old_model: str
@@ -45,7 +45,7 @@ class RowComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs compared: the files, each row that both have, and notes on the rows that only one has."""
+    """Two runs compared: the files, each row that is in both runs, and notes on rows that are in only one."""
 
     old: Path
     new: Path
@@ -55,7 +55,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """The concept sets, by their tagged words, and the templates that two rows were asked alike."""
+    """The concept sets (as tagged words) and the templates that were asked in the same way in two rows."""
 
     sets: tuple[str, ...]
     templates: tuple[int, ...]
@@ -63,7 +63,7 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A row, its signature, what each concept set adds to its metrics, and its cases, all by the sets' words."""
+    """A row, its signature, what each concept set adds to its metrics, and its cases, by the words of the sets."""
 
     row: Row
     signature: Mapping[str, Any]
@@ -71,14 +71,14 @@ class _Side:
     cases: Cases
 
     def shared_with(self, other: _Side) -> _Shared:
-        """What both were asked: templates of both, and sets whose cases under these are the same in both."""
+        """The templates that both have, and the sets with the same cases under these templates in both."""
         templates = {key[0] for key in self.cases} & {key[0] for key in other.cases}
         mine, theirs = (_by_set(cases, templates) for cases in (self.cases, other.cases))
         alike = (concepts for concepts, keys in mine.items() if theirs.get(concepts) == keys)
         return _Shared(tuple(sorted(alike)), tuple(sorted(templates)))
 
     def statistics_of(self, shared: _Shared) -> RowStatistics:
-        """The statistics of what is shared, by the sets' words."""
+        """The statistics of the shared sets and templates, by the words of the sets."""
         sets, templates = set(shared.sets), set(map(str, shared.templates))
         return {
             metric: {
@@ -90,33 +90,34 @@ class _Side:
         }
 
     def cases_of(self, shared: _Shared) -> Cases:
-        """The cases of what is shared, in the order they were run."""
+        """The cases of the shared sets and templates, in the order they were run."""
         sets, templates = set(shared.sets), set(shared.templates)
         return {key: record for key, record in self.cases.items() if key[0] in templates and key[1] in sets}
 
 
 def compare(old: Run, new: Run, *, intersection: bool = False) -> Comparison:
-    """The comparison of the rows of the same model and condition, or condition alone where each run has one model.
+    """The comparison of rows with the same model and condition, or only the same condition if each run has one model.
 
-    Concept sets are matched by their words, since ids are row numbers of a dataset. With `intersection`, what both have
-    of sets, templates and metrics is compared. Raises CompareError, naming both values, where the runs are not alike in
-    dataset, sets, templates, cases, matcher, shots or a metric's signature, and ResultsError for files that do not fit
-    together.
+    Concept sets are matched by their words, because ids are row numbers of a dataset. With `intersection`, only the
+    sets, templates and metrics that both runs have are compared. Raises CompareError, naming both values, if the runs
+    differ in dataset, sets, templates, cases, matcher, shots or a metric's signature, and ResultsError if the files of
+    a run do not belong together.
     """
     pairs = _matched(old, new)
     if not pairs:
         raise CompareError(
-            f"no model and condition is in both: {str(old.path)!r} has {_row_names(old)}, {str(new.path)!r} has "
-            f"{_row_names(new)}; give two runs of the same models, or of one model each under the same condition"
+            f"the runs have no model and condition in common: {str(old.path)!r} has {_row_names(old)}, "
+            f"{str(new.path)!r} has {_row_names(new)}; give two runs of the same models, or of "
+            "one model each under the same condition"
         )
-    alone = [
+    unmatched = [
         f"{_row_name(row)} is only in {str(run.path)!r}"
         for side, run in enumerate((old, new))
         for row in run.results.rows
         if not any(pair[side] is row for pair in pairs)
     ]
     rows = (_compared_rows(old, before, new, after, intersection) for before, after in pairs)
-    return Comparison(old.path, new.path, tuple(rows), tuple(alone))
+    return Comparison(old.path, new.path, tuple(rows), tuple(unmatched))
 
 
 def _matched(old: Run, new: Run) -> list[tuple[Row, Row]]:
@@ -132,7 +133,7 @@ def _row_names(run: Run) -> str:
 
 
 def _row_name(row: Row) -> str:
-    """Model and condition of a row, as messages call it."""
+    """Model and condition of a row, for messages."""
     return f"{quote(row.model)} {quote(row.condition)}"
 
 
@@ -141,12 +142,12 @@ def _compared_rows(old: Run, old_row: Row, new: Run, new_row: Row, intersection:
     problems = list(_problems(before, after, intersection))
     shared = before.shared_with(after)
     if not problems and not shared.sets:
-        problems.append("no concept set was asked in the same way in both")
+        problems.append("no concept set was asked in the same way in both runs")
     if problems:
-        way_out = "" if intersection else ", or add --intersection for the sets, templates and metrics that both have"
+        way_out = "" if intersection else ", or add --intersection to compare only what both runs have"
         raise CompareError(
-            f"{_row_name(new_row)} in {str(old.path)!r} and {str(new.path)!r}: {'; '.join(problems)}; run both "
-            f"alike{way_out}"
+            f"{_row_name(new_row)} in {str(old.path)!r} and {str(new.path)!r} cannot be compared: "
+            f"{'; '.join(problems)}; run both with the same options{way_out}"
         )
     unlike = dict(_unlike_metrics(before, after))
     found = differences(before.statistics_of(shared), after.statistics_of(shared), without=unlike)
@@ -166,34 +167,38 @@ def _compared_rows(old: Run, old_row: Row, new: Run, new_row: Row, intersection:
 
 
 def _problems(before: _Side, after: _Side, intersection: bool) -> Iterator[str]:
-    """One for each way in which the rows are not alike, with both values."""
+    """One message for each difference that makes the rows not comparable, with both values."""
     for key in differing_keys(after.signature, before.signature):
-        if key not in _TOLD and not (intersection and key in _NARROWED):
-            yield f"{key} is {quote(before.signature[key])} in the old and {quote(after.signature[key])} in the new"
+        if key not in _NOTED and not (intersection and key in _NARROWED):
+            was, now = quote(before.signature[key]), quote(after.signature[key])
+            yield f"{key} is {was} in the old run and {now} in the new run"
     if intersection:
         return
-    for metric, told in _unlike_metrics(before, after):
-        yield f"{metric} {told}"
+    for metric, difference in _unlike_metrics(before, after):
+        yield f"{metric} {difference}"
     if before.cases.keys() != after.cases.keys():
-        both = len(before.cases.keys() & after.cases.keys())
-        yield f"{len(before.cases):,} cases were run in the old and {len(after.cases):,} in the new, {both:,} in both"
+        in_old, in_new, in_both = len(before.cases), len(after.cases), len(before.cases.keys() & after.cases.keys())
+        yield f"the old run has {in_old:,} cases and the new run {in_new:,}, and {in_both:,} are in both"
 
 
 def _unlike_metrics(before: _Side, after: _Side) -> Iterator[tuple[str, str]]:
-    """Metrics that both have but not as the same measure, with what each was measured as."""
+    """The metrics that both have with different signatures, with both signatures in words."""
     for metric, score in after.row.metrics.items():
         twin = before.row.metrics.get(metric)
         if twin is not None and twin.signature != score.signature and None not in (twin.value, score.value):
-            yield metric, f"was measured as {quote(twin.signature)} in the old and {quote(score.signature)} in the new"
+            yield (
+                metric,
+                f"was measured as {quote(twin.signature)} in the old run and {quote(score.signature)} in the new run",
+            )
 
 
 def _without_statistics(before: _Side, after: _Side, known: Collection[str], sets: int) -> Iterator[Difference]:
-    """The differences in metrics that are no mean over sets, which are known for the rows as a whole alone."""
+    """The differences in metrics that are not a mean over sets, known only for the whole rows."""
     for metric, new in after.row.values().items():
         old = before.row.value(metric)
         if metric not in known and old is not None and new is not None:
             reason = catalogue.METRICS[metric].without_interval if metric in catalogue.METRICS else ""
-            reason = reason or "the results do not say what each concept set adds to it"
+            reason = reason or "the results do not show what each concept set adds to it"
             yield Difference(metric, old, new, new - old, None, None, None, None, None, sets, reason)
 
 
@@ -202,25 +207,25 @@ def _notes(before: _Side, after: _Side, shared: _Shared) -> Iterator[str]:
         sets, templates = ({key[place] for key in side.cases} for place in (1, 0))
         if len(sets) > len(shared.sets) or len(templates) > len(shared.templates):
             yield (
-                f"of the {len(sets)} concept sets and {len(templates)} templates of the {label}, {len(shared.sets)} "
-                f"and {len(shared.templates)} were asked alike in both"
+                f"the {label} run has {len(sets)} concept sets and {len(templates)} templates; {len(shared.sets)} and "
+                f"{len(shared.templates)} of them were asked in the same way in both runs"
             )
-    for metric, told in _unlike_metrics(before, after):
-        yield f"{metric} is left out: it {told}"
+    for metric, difference in _unlike_metrics(before, after):
+        yield f"{metric} is left out: it {difference}"
     for metric in dict.fromkeys((*before.row.metrics, *after.row.metrics)):
         for side, other, label in ((before, after, "old"), (after, before, "new")):
             if side.row.value(metric) is not None and other.row.value(metric) is None:
-                yield f"{metric} is only in the {label}"
+                yield f"{metric} is only in the {label} run"
     for key in sorted({*before.row.identity, *after.row.identity}):
         old, new = (side.row.identity.get(key) for side in (before, after))
         if old != new:
-            yield f"{key} is {quote(old)} in the old and {quote(new)} in the new"
+            yield f"{key} is {quote(old)} in the old run and {quote(new)} in the new run"
 
 
 def _side(run: Run, row: Row) -> _Side:
     """The row with the cases of its model and condition.
 
-    Raises ResultsError where statistics and generations do not speak of the same sets, or a case is there twice.
+    Raises ResultsError if statistics and generations are not of the same sets, or a case occurs twice.
     """
     words: dict[str, str] = {}
     cases: dict[CaseKey, CaseRecord] = {}
@@ -233,7 +238,7 @@ def _side(run: Run, row: Row) -> _Side:
         if key in cases or words.setdefault(record.set, concepts) != concepts:
             raise ResultsError(
                 f"generations of {str(run.path)!r} have case {quote(record.id)} twice, or set "
-                f"{quote(record.set)} with other words; run the benchmark again"
+                f"{quote(record.set)} with different words; run the benchmark again"
             )
         cases[key] = record
     return _Side(row, run_signature(run.results, row), _by_words(run, row, words), cases)
@@ -251,16 +256,16 @@ def _by_words(run: Run, row: Row, words: Mapping[str, str]) -> RowStatistics:
     place = f"results {str(run.path)!r}: {_row_name(row)}"
     if not row.statistics:
         raise ResultsError(
-            f"{place} has no statistics, so no metric can be taken by concept set; run the benchmark again, which asks "
-            "for no reply that is in the cache"
+            f"{place} has no statistics, so no metric is known by concept set; run the benchmark again, which reuses "
+            "the replies in the cache"
         )
     for of_metric in row.statistics.values():
         for sets in of_metric.values():
             for name, (total, _) in sets.items():
                 if name not in words:
                     raise ResultsError(
-                        f"{place} has statistics of set {quote(name)}, which its generations have no case of; take "
-                        "both files from the same run"
+                        f"{place} has statistics of set {quote(name)}, but its generations have no case of this set; "
+                        "take both files from the same run"
                     )
                 if abs(total) > LARGEST_SUM:
                     raise ResultsError(

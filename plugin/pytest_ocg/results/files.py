@@ -1,4 +1,4 @@
-"""What a run left behind, read back: `results.json` and `generations.jsonl`, which may be anybody's."""
+"""The files of a run, read back and checked: `results.json` and `generations.jsonl`, which are not trusted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_ocg.run.record import CaseRecord, read_json, read_record
 MAX_RESULTS_BYTES = 64 * 1024 * 1024
 MAX_GENERATIONS_BYTES = 1024 * 1024 * 1024
 
-_RUN_AGAIN = "run the benchmark again, which asks for no reply that is in the cache"
+_RUN_AGAIN = "run the benchmark again, which reuses the replies in the cache"
 _RESULTS = msgspec.json.Decoder(Results)
 _LONGEST_VALUE = 160
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$\.?(?P<place>.*)`)?", re.DOTALL)
@@ -34,7 +34,7 @@ _VERSION = msgspec.json.Decoder(_Versioned)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run read back: where its `results.json` lies, what that says, and the records of its `generations.jsonl`."""
+    """A run read back: the path and content of its `results.json`, and the records of its `generations.jsonl`."""
 
     path: Path
     results: Results
@@ -42,17 +42,17 @@ class Run:
 
 
 def load_run(path: Path) -> Run:
-    """The results in `path`, a file or a folder, with the generations beside them.
+    """The results in `path`, a file or a folder, with the generations next to them.
 
-    Raises ResultsError for either file, and where the generations are not those the results were made from.
+    Raises ResultsError for either file, and if the results were not made from these generations.
     """
     path = _results_path(path)
     results = load_results(path)
     digest = results.generations_sha256
     if digest is None:
         raise ResultsError(
-            f"results {str(path)!r} have generations_sha256 {quote(digest)}, so nothing says which replies they are "
-            "of; run the benchmark again"
+            f"results {str(path)!r} have generations_sha256 {quote(digest)}, so their generations cannot be checked; "
+            "run the benchmark again"
         )
     return Run(path, results, load_records(path.with_name("generations.jsonl"), sha256=digest))
 
@@ -60,40 +60,40 @@ def load_run(path: Path) -> Run:
 def load_results(path: Path) -> Results:
     """The results in `path`, a file or the folder of a `results.json`.
 
-    Raises ResultsError naming the first thing that is not as a run writes it.
+    Raises ResultsError naming the first value that a run would not write.
     """
     path = _results_path(path)
-    hint = "give the results.json of a run, or the folder that --ocg-output named"
+    hint = "give the results.json of a run, or the folder given as --ocg-output"
     return read_results(_content(path, f"results {str(path)!r}", MAX_RESULTS_BYTES, hint), f"results {str(path)!r}")
 
 
 def read_results(content: bytes, name: str) -> Results:
-    """The results in the content of a file; raises ResultsError, in which the file is called `name`."""
+    """The results in the content of a file; raises ResultsError, which names the file by `name`."""
     try:
         version = read_json(content, _VERSION).schema
         if type(version) is int and version == SCHEMA:
             return read_json(content, _RESULTS)
     except msgspec.ValidationError as error:
-        raise ResultsError(f"{name}: {_explained(error, content)}; {_RUN_AGAIN}") from error
+        raise ResultsError(f"{name}: {_describe_invalid(error, content)}; {_RUN_AGAIN}") from error
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{name} are not JSON ({error}); run the benchmark again") from error
     raise ResultsError(
-        f"{name} have schema {quote(version)}, this version reads {SCHEMA}; use "
+        f"{name} have schema {quote(version)}, but this version reads {SCHEMA}; use "
         "the version of pytest-ordered-commongen that wrote them, or run the benchmark again"
     )
 
 
 def load_records(path: Path, *, sha256: str | None = None) -> tuple[CaseRecord, ...]:
-    """The records in a `generations.jsonl`, as `Record.as_json` wrote them; `sha256` is what the file must have.
+    """The records in a `generations.jsonl`, as `record_line` wrote them; the file must have this `sha256`.
 
     Raises ResultsError naming the line and the field.
     """
-    hint = "it has the replies that results.json was made from, so keep the two together"
+    hint = "results.json was made from this file; keep the two files together"
     content = _content(path, f"generations {str(path)!r}", MAX_GENERATIONS_BYTES, hint)
     found = hashlib.sha256(content).hexdigest()
     if sha256 is not None and found != sha256:
         raise ResultsError(
-            f"generations {str(path)!r} have sha256 {found!r} but the results beside them were made from {sha256!r}; "
+            f"generations {str(path)!r} have sha256 {found!r} but the results next to them were made from {sha256!r}; "
             "take both files from the same run"
         )
     return tuple(
@@ -115,13 +115,13 @@ def _record(line: bytes, place: str) -> CaseRecord:
     try:
         return read_record(line)
     except msgspec.ValidationError as error:
-        raise ResultsError(f"{place}: {_explained(error, line)}; run the benchmark again") from error
+        raise ResultsError(f"{place}: {_describe_invalid(error, line)}; run the benchmark again") from error
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{place} is not JSON ({error}); run the benchmark again") from error
 
 
-def _explained(error: msgspec.ValidationError, content: bytes) -> str:
-    """Where in the content something is not as a run writes it, what stands there, and what should."""
+def _describe_invalid(error: msgspec.ValidationError, content: bytes) -> str:
+    """The place in the content that a run would not write so, its value, and what is expected."""
     found = _PLACE.fullmatch(str(error))
     assert found is not None
     place, value = found["place"] or "", ""
@@ -136,7 +136,7 @@ def _explained(error: msgspec.ValidationError, content: bytes) -> str:
 
 
 def _value_at(content: Any, place: str) -> Any:
-    """What lies at `rows[0].counts.hit`; raises LookupError for a place that does not say which key is meant."""
+    """The value at a place such as `rows[0].counts.hit`; raises LookupError for a place without an exact key."""
     for key, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place):
         content = content[key if key else int(index)]
     if "..." in place:

@@ -1,4 +1,4 @@
-"""Shards of a run, or runs of several models, put together as one run would have left them."""
+"""Shards of a run, or runs of several models, merged into the results that one run would have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pytest_ocg.run.record import CaseRecord, record_line
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The content of `results.json`, the lines of `generations.jsonl`, and the shards that a whole run still needs."""
+    """The content of `results.json`, the lines of `generations.jsonl`, and the shards that are still missing."""
 
     results: Results
     lines: tuple[str, ...]
@@ -30,12 +30,12 @@ class Merged:
 
 
 def merge(runs: Sequence[Run]) -> Merged:
-    """The runs as one, models in the order given; the numbers are those of one run over everything.
+    """The runs merged, models in the order given; the numbers are those of one run over all cases.
 
-    What can be told from replies alone is measured anew. What needs a scoring model is the mean over what the sets of
-    all parts add, which `results.json` has; how many replies or pairs were left out or cut is the sum over the parts.
-    Raises MergeError, naming both values and both folders, for parts that are not alike or overlap, or a part that is
-    not whole in itself.
+    Metrics that need only the replies are measured again. Metrics of a scoring model are the mean over the statistics
+    that `results.json` has by concept set; the numbers of replies or pairs left out or cut are summed over the parts.
+    Raises MergeError, naming both values and both folders, if parts differ in settings or overlap, or a part is not
+    complete.
     """
     parts = [read_part(run) for run in runs]
     check_alike(parts)
@@ -75,7 +75,7 @@ def merge(runs: Sequence[Run]) -> Merged:
 
 
 def _records(parts: Sequence[Part], key: RowKey) -> list[CaseRecord]:
-    """The records of one row in the order of one run: template after template, sets by number, orders as they were."""
+    """The records of one row in the order of one run: by template, then set number, orders as they were."""
     found = [record for part in parts for record in part.records[key]]
     return sorted(found, key=lambda record: (record.template, len(record.set), record.set))
 
@@ -104,8 +104,8 @@ def _row(parts: Sequence[Part], key: RowKey, records: Sequence[CaseRecord]) -> R
         signature = first.metrics[name].signature if name in first.metrics else None
         if score.signature != signature:
             raise MergeError(
-                f"{quote(name)} is measured as {quote(score.signature)} here, but was as {quote(signature)} in "
-                f"{parts[0].name}; merge with the versions that its results.json lists"
+                f"{quote(name)} is measured as {quote(score.signature)} here, but as {quote(signature)} in "
+                f"{parts[0].name}; merge with the package versions that its results.json lists"
             )
     costs = {
         name: _sum([getattr(part.rows[key].usage, name) for part in parts])
@@ -120,7 +120,7 @@ def _sum(costs: Sequence[float | None]) -> float | None:
 
 
 def _patterns(records: Sequence[CaseRecord]) -> dict[str, PatternCounts]:
-    """How many cases of each pattern were planned and run: all of a whole row; of what is missing nobody knows."""
+    """How many cases of each pattern a complete row planned and ran."""
     counts = Counter(record.pattern for record in records)
     return {pattern: PatternCounts(planned=count, run=count) for pattern, count in counts.items()}
 
@@ -130,7 +130,7 @@ def _was_asked(name: str, score: MetricScore) -> bool:
 
 
 def _measurement(parts: Sequence[Part], key: RowKey, name: str, replies: Replies) -> Measurement:
-    """The metric on the replies of all parts; raises MetricError where the parts do not have it, as they say why."""
+    """The metric over the replies of all parts; raises MetricError with the parts' reasons if they do not have it."""
     rows = [part.rows[key] for part in parts]
     scores = [row.metrics[name] for row in rows]
     reason = "; ".join(dict.fromkeys(str(score.reason) for score in scores))
@@ -142,7 +142,7 @@ def _measurement(parts: Sequence[Part], key: RowKey, name: str, replies: Replies
     added: dict[tuple[int, str], SetStatistic] = {}
     for row in rows:
         if name not in row.statistics:
-            raise MetricError(f"{name} is no mean over concept sets, which alone can be put together")
+            raise MetricError(f"{name} cannot be merged, because it is not a mean over concept sets")
         for template, sets in row.statistics[name].items():
             added.update({(int(template), set_id): SetStatistic(*pair) for set_id, pair in sets.items()})
     return measurement(
@@ -155,9 +155,9 @@ def _measurement(parts: Sequence[Part], key: RowKey, name: str, replies: Replies
 
 
 def _run(parts: Sequence[Part], missing: Sequence[MissingShard]) -> RunInfo:
-    """When and by what the parts were run: the first start, all seconds together, and each part's own account.
+    """When and with which versions the parts were run: the first start, the sum of seconds, and the facts of each part.
 
-    Folders stand there by name alone, and command lines not at all, since both may hold paths of a machine.
+    Of folders only the name is kept, and command lines are left out, because both may have paths of a machine.
     """
     runs = [part.run.results.run for part in parts]
     return RunInfo(
@@ -165,14 +165,14 @@ def _run(parts: Sequence[Part], missing: Sequence[MissingShard]) -> RunInfo:
         seconds=round(math.fsum(run.seconds for run in runs), 3),
         versions=runs[0].versions,
         python=", ".join(sorted({run.python for run in runs})),
-        merged_from=[_account(part) for part in parts],
+        merged_from=[_part_facts(part) for part in parts],
         missing_shards=[{"model": one.model, "shard": str(one.shard)} for one in missing],
     )
 
 
-def _account(part: Part) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(part.run.results.run)
-    known = {name: value for name, value in told.items() if value is not None and name != "command_line"}
+def _part_facts(part: Part) -> dict[str, Any]:
+    info: dict[str, Any] = msgspec.to_builtins(part.run.results.run)
+    known = {name: value for name, value in info.items() if value is not None and name != "command_line"}
     return {
         "folder": part.run.path.resolve().parent.name,
         "shard": None if part.portion is None else str(part.portion.shard),

@@ -1,4 +1,4 @@
-"""Runs that are to be put together: each checked by itself, then whether they go together and what is missing."""
+"""Runs to merge: each is checked by itself, then whether they fit together and which shards are missing."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ RowKey = tuple[str, str]
 """Model and condition."""
 
 _SETTINGS = ("dataset_sha256", "sets", "templates", "templates_sha256", "shots", "matcher")
-_ALIKE = "merge what was run with the same options by the same versions"
+_SAME_SETTINGS = "merge only runs with the same options and the same versions"
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Which shard, and of what."""
+    """A shard, and the whole run that it is a part of."""
 
     shard: Shard
     whole: Whole
@@ -33,7 +33,7 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A run that ended, its records by row, and which portion of a whole run it is, None where it is one itself."""
+    """A run that ended, its records by row, and its portion of a whole run, None if it is a whole run."""
 
     run: Run
     records: Mapping[RowKey, Sequence[CaseRecord]]
@@ -41,7 +41,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Its folder, as messages call it."""
+        """Its folder, for messages."""
         return repr(str(self.run.path.parent))
 
     @property
@@ -50,7 +50,7 @@ class Part:
         return {(row.model, row.condition): row for row in self.run.results.rows}
 
     def settings(self) -> Mapping[str, Any]:
-        """What it was asked, and the versions that ran it: all that must be the same in every part."""
+        """The settings and versions of the run that must be the same in every part."""
         results = self.run.results
         signature = run_signature(results, results.rows[0])
         return {
@@ -61,7 +61,7 @@ class Part:
         }
 
     def provenances(self, key: RowKey) -> Mapping[str, Mapping[str, Any]]:
-        """How the replies of a row were made, by the id that their records have for it."""
+        """How the replies of a row were made, by the id in their records."""
         made_by = self.rows[key].made_by
         return {
             source: {fact: value for fact, value in made.items() if fact != "replies"}
@@ -71,7 +71,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class MissingShard:
-    """A shard of a model that none of the parts is."""
+    """A shard of a model that is missing among the parts."""
 
     model: str
     shard: Shard
@@ -81,7 +81,7 @@ class MissingShard:
 
 
 def read_part(run: Run) -> Part:
-    """The part that a run is; raises MergeError for one that did not end, or whose files do not fit together."""
+    """The run as a part; raises MergeError if it did not end, or if its files do not belong together."""
     place, results = f"results {str(run.path)!r}", run.results
     records: defaultdict[RowKey, list[CaseRecord]] = defaultdict(list)
     for record in run.records:
@@ -91,15 +91,15 @@ def read_part(run: Run) -> Part:
         problems = list(dict.fromkeys(unfinished_problems(results, row)))
         if problems:
             raise MergeError(
-                f"{where}: {'; '.join(problems)}; run it again to its end, which asks for no reply that is in the cache"
+                f"{where}: {'; '.join(problems)}; run it again until it ends, which reuses the replies in the cache"
             )
         _check_records(row, records[row.model, row.condition], where)
     keys = [(row.model, row.condition) for row in results.rows]
     wanted = [(model, condition) for model in results.models() for condition in results.selection.conditions]
     if not keys or sorted(keys) != sorted(wanted) or records.keys() != set(keys):
         raise MergeError(
-            f"{place} have rows of {quote(keys)} and cases of {quote(sorted(records))}, not one row for each model and "
-            f"condition of {quote(results.selection.conditions)}; run the benchmark again"
+            f"{place} have rows of {quote(keys)} and cases of {quote(sorted(records))}, but need one row for each "
+            f"model and condition of {quote(results.selection.conditions)}; run the benchmark again"
         )
     return Part(run, records, _portion(results.selection, place))
 
@@ -108,7 +108,7 @@ def _portion(selection: RunSelection, place: str) -> Portion | None:
     if selection.shard is None:
         return None
     if selection.whole is None:
-        raise MergeError(f"{place} have shard {quote(selection.shard)} and do not say of what whole; run it again")
+        raise MergeError(f"{place} have shard {quote(selection.shard)}, but not its whole run; run it again")
     try:
         return Portion(shard(selection.shard), selection.whole)
     except ValueError as error:
@@ -125,20 +125,21 @@ def _check_records(row: Row, records: Sequence[CaseRecord], place: str) -> None:
         for name in of_metric[template]
     }
     if [source["replies"] for source in row.made_by] != [count for _, count in _sources(records)]:
-        raise MergeError(f"{place}: made_by does not count the cases in its generations; run the benchmark again")
+        raise MergeError(
+            f"{place}: made_by does not match the number of cases in its generations; run the benchmark again"
+        )
     for case, count in ids.most_common(1):
         if count > 1:
-            raise MergeError(f"{place}: case {quote(case)} is there {count} times; run the benchmark again")
+            raise MergeError(f"{place}: case {quote(case)} occurs {count} times; run the benchmark again")
     if len(records) != row.counts.planned or not measured <= keys:
         raise MergeError(
-            f"{place}: its counts and statistics are of {row.counts.planned} cases and "
-            f"{len(measured)} sets under templates, its generations of {len(records)} and {len(keys)}; take both files "
-            "from the same run"
+            f"{place}: its counts and statistics have {row.counts.planned} cases and {len(measured)} pairs of template "
+            f"and set, but its generations have {len(records)} and {len(keys)}; take both files from the same run"
         )
 
 
 def _sources(records: Sequence[CaseRecord]) -> list[tuple[str, int]]:
-    """The ids of how replies were made, sorted as rows list them, with how many replies each made."""
+    """The ids of the ways in which replies were made, in the order of `made_by`, with the number of replies of each."""
     return sorted(Counter(record.made_by for record in records).items())
 
 
@@ -152,17 +153,17 @@ def check_alike(parts: Sequence[Part]) -> None:
             twin = twins.setdefault(key, part)
             of_row = f" of {quote(key[0])} {quote(key[1])}"
             _check_same(of_row, twin, twin.rows[key].identity, part, row.identity)
-            # Where no other part has the row, any row of the first tells what was to be measured, and how.
+            # If no other part has the row, any row of the first part shows what was measured, and how.
             like = first if twin is part else twin
             other = like.rows.get(key) or next(iter(like.rows.values()))
             _check_same(of_row, like, _measures(other), part, _measures(row))
 
 
 def missing_shards(model: str, parts: Sequence[Part]) -> list[MissingShard]:
-    """The shards of the model that none of its parts is.
+    """The shards of the model that are missing among its parts.
 
-    Raises MergeError for a shard or a concept set that is in two parts, a model that is whole in one of several, and
-    shards that are not of the same whole.
+    Raises MergeError for a shard or a concept set that is in two parts, for a model of which one part has all cases and
+    another has cases again, and for shards of different whole runs.
     """
     portions = [(part, part.portion) for part in parts if part.portion is not None]
     if len(portions) < len(parts):
@@ -170,32 +171,33 @@ def missing_shards(model: str, parts: Sequence[Part]) -> list[MissingShard]:
             entire = next(part for part in parts if part.portion is None)
             other = next(part for part in parts if part is not entire)
             raise MergeError(
-                f"{quote(model)} is whole in {entire.name} and again in {other.name}; leave one of them out"
+                f"all cases of {quote(model)} are in {entire.name}, and some are also in {other.name}; leave one of "
+                "them out"
             )
         return []
-    _check_apart(model, portions)
+    _check_disjoint(model, portions)
     first, of_first = portions[0]
     count, whole = of_first.shard.count, of_first.whole
     found = {portion.shard.index for _, portion in portions}
-    # Of a whole of two sets, cut into three, the third shard is empty: there is no such run.
+    # Of two sets cut into three shards, the third shard is empty: there is no such run.
     missing = [index for index in range(1, min(count, whole.sets) + 1) if index not in found]
     if not missing:
         for condition in dict.fromkeys(condition for _, condition in first.rows):
             cases = sum(len(part.records[model, condition]) for part, _ in portions)
             if cases != whole.cases_per_row:
                 raise MergeError(
-                    f"all shards of {quote(model)} {quote(condition)} have {cases:,} cases together, but the whole in "
-                    f"{first.name} has {whole.cases_per_row:,}; run them again from the same concept file"
+                    f"all shards of {quote(model)} {quote(condition)} have {cases:,} cases together, but the whole run "
+                    f"of {first.name} has {whole.cases_per_row:,}; run them again from the same concept file"
                 )
     return [MissingShard(model, Shard(index, count)) for index in missing]
 
 
-def _check_apart(model: str, portions: Sequence[tuple[Part, Portion]]) -> None:
+def _check_disjoint(model: str, portions: Sequence[tuple[Part, Portion]]) -> None:
     first, of_first = portions[0]
     shards: dict[int, Part] = {}
     sets: dict[str, Part] = {}
     for part, portion in portions:
-        _check_same(f" of {quote(model)}", first, _cut(of_first), part, _cut(portion))
+        _check_same(f" of {quote(model)}", first, _whole_facts(of_first), part, _whole_facts(portion))
         twin = shards.setdefault(portion.shard.index, part)
         if twin is not part:
             raise MergeError(
@@ -211,17 +213,17 @@ def _check_apart(model: str, portions: Sequence[tuple[Part, Portion]]) -> None:
                 )
 
 
-def _cut(portion: Portion) -> Mapping[str, int]:
-    """What the shards of one run agree in."""
+def _whole_facts(portion: Portion) -> Mapping[str, int]:
+    """The facts about the whole run that all its shards share."""
     return {
         "the number of shards": portion.shard.count,
-        "the number of concept sets of the whole": portion.whole.sets,
-        "the number of cases of the whole": portion.whole.cases_per_row,
+        "the number of concept sets of the whole run": portion.whole.sets,
+        "the number of cases of the whole run": portion.whole.cases_per_row,
     }
 
 
 def _measures(row: Row) -> Mapping[str, Any]:
-    """By metric, the signature it was measured with, or why it was not."""
+    """By metric, the signature it was measured with, or why it was not measured."""
     return {name: score.signature or f"not measured ({score.reason})" for name, score in row.metrics.items()}
 
 
@@ -230,7 +232,7 @@ def _check_same(of_what: str, one: Part, its: Mapping[str, Any], other: Part, ot
         if its.get(name) != others.get(name):
             raise MergeError(
                 f"{_label(name)}{of_what} is {quote(its.get(name))} in {one.name} but {quote(others.get(name))} in "
-                f"{other.name}; {_ALIKE}"
+                f"{other.name}; {_SAME_SETTINGS}"
             )
 
 

@@ -1,4 +1,4 @@
-"""Rows of results: what is counted for them, and what is to be known of one before it is judged."""
+"""Rows of results: their counts and usage, and the facts needed to judge them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pytest_ocg.run.record import CaseRecord, ErrorRecord, HitRecord, ReplyRecor
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A row with what the run around it says of it: what it was made with, and why it is less than the whole.
+    """A row with facts of its run: its signature, and why it is not the complete benchmark.
 
-    `signature` is by SIGNATURE_KEYS. `problems` has one reason for each way in which the run, or the row, is less than
-    the benchmark as asked for. `shows_patterns`: the run is neither cut nor a shard, so that the cases of a single
-    part-of-speech pattern may be whole in a row that is not.
+    `signature` is by SIGNATURE_KEYS. `problems` has one reason for each way in which the run or the row is not the
+    complete benchmark. `shows_patterns`: the run is neither cut nor a shard, so a row that is not complete may still
+    have all cases of one part-of-speech pattern.
     """
 
     row: Row
@@ -44,11 +44,11 @@ def run_rows(results: Results) -> tuple[RunRow, ...]:
 
 
 def unfinished_problems(results: Results, row: Row) -> Iterator[str]:
-    """One reason for each way in which the run, or the row, is less than was planned, be that a shard or the whole."""
+    """One reason for each way in which the run or the row is less than planned, for a shard or a whole run."""
     selection, counts = results.selection, row.counts
     partial = False
     if selection.cut is not None:
-        yield f"run was cut: {quote(selection.cut)}"
+        yield f"the run was cut: {quote(selection.cut)}"
     if selection.run != selection.planned:
         partial = True
         yield f"partial run ({selection.run:,} of {selection.planned:,} cases)"
@@ -56,7 +56,7 @@ def unfinished_problems(results: Results, row: Row) -> Iterator[str]:
         partial = True
         yield f"partial run ({counts.done:,} of {counts.planned:,} cases)"
     if not selection.complete and selection.cut is None and not partial:
-        yield f"the run does not call itself complete (complete is {quote(selection.complete)})"
+        yield f"the run is not marked as complete (complete is {quote(selection.complete)})"
 
 
 def _problems(results: Results, row: Row) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _problems(results: Results, row: Row) -> Iterator[str]:
 
 
 def counts_of(records: Sequence[CaseRecord], planned: int, selected: int) -> Counts:
-    """What became of the cases of a row: planned, selected, and by outcome, errors also by kind."""
+    """The counts of a row's cases: planned, selected, and by outcome, errors also by kind."""
     errors = Counter(record.error for record in records if isinstance(record, ErrorRecord))
     hits = sum(isinstance(record, HitRecord) for record in records)
     return Counts(
@@ -84,7 +84,7 @@ def counts_of(records: Sequence[CaseRecord], planned: int, selected: int) -> Cou
 
 
 def usage_of(records: Sequence[CaseRecord], price: Price | None) -> Usage:
-    """Tokens as the backend counted them, of all cases and of those that were not in the cache, and what they cost."""
+    """Tokens as counted by the backend, for all cases and for those not in the cache, and their cost."""
     counted = [
         (record, record.prompt_tokens or 0, record.completion_tokens or 0)
         for record in records

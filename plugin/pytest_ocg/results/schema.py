@@ -1,6 +1,6 @@
-"""`results.json` as typed nouns, in the order in which the file has them; whatever is read is checked by these types.
+"""`results.json` as typed nouns, in the order of the file; these types check every file that is read.
 
-A field that may be None and has a default is left out of the file where it is None.
+A field that may be None and has a default is left out of the file if it is None.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SetStatistics = dict[TemplateKey, dict[str, tuple[Number, Count]]]
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """When, by what and how a run was made; merged runs have no platform and no command line."""
+    """When and how a run was made, and with which versions; merged runs have no platform and no command line."""
 
     started: str
     seconds: Number
@@ -38,7 +38,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DatasetInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """Which concept sets were taken from; `dropped` rows of the file are no sets of four."""
+    """The file of concept sets; `dropped` is the number of its rows that are not sets of four."""
 
     name: str
     sha256: str
@@ -47,7 +47,7 @@ class DatasetInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which cases were planned, selected and run; `cut` says why a run ended early, None where it did not."""
+    """Which cases were planned, selected and run; `cut` is why a run ended early, None if it did not."""
 
     sets: str | None
     shard: str | None
@@ -63,7 +63,7 @@ class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the cases of a row; `errors` is by kind."""
+    """The counts of a row's cases by outcome; `errors` is by kind."""
 
     planned: Count
     selected: Count
@@ -95,7 +95,7 @@ class PatternCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens as the backend counted them, of all cases and of those that were not in the cache; costs in US dollars."""
+    """Tokens as counted by the backend, for all cases and for those not in the cache; costs in US dollars."""
 
     prompt_tokens: Count
     completion_tokens: Count
@@ -107,10 +107,10 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricScore(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric over a row: `value` is None where it was not computed, and `reason` says why.
+    """A metric over a row: `value` is None if it was not computed, and `reason` is why.
 
-    `left_out` and `cut` are those of `metrics.base.Measurement`; the file has them only where there is a signature.
-    `interval_reason` says why a value has no interval.
+    `left_out` and `cut` are those of `metrics.base.Measurement`; the file has them only if there is a signature.
+    `interval_reason` is why a value has no interval.
     """
 
     value: Value
@@ -136,10 +136,10 @@ class PatternScores(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One model under one condition: counts, metrics, and what they are made of.
+    """One model under one condition: counts, metrics, and the statistics behind them.
 
-    `made_by` is each way in which replies were made, with how many. `delta_vs_original` is there in a row `ordered`
-    whose twin `original` was run.
+    `made_by` lists each way in which replies were made, with the number of replies. Only a row `ordered` whose twin
+    `original` was run has `delta_vs_original`.
     """
 
     model: Name
@@ -160,15 +160,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for source in self.made_by:
             if type(source.get("replies")) is not int:
-                raise ValueError(f"made_by has {source.get('replies')!r} replies, which is no number of them")
+                raise ValueError(f"made_by has {source.get('replies')!r} replies, which is not a whole number")
 
     @property
     def name(self) -> tuple[str, str, int]:
-        """What tells this row from the others of a run."""
+        """What identifies this row in a run."""
         return self.model, self.condition, self.shots
 
     def value(self, metric: str) -> float | None:
-        """The value of a metric, None where it was not computed."""
+        """The value of a metric, None if it was not computed."""
         score = self.metrics.get(metric)
         return None if score is None else score.value
 
@@ -185,7 +185,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GateInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gate said, in which mode, and the exit status of the run."""
+    """The verdicts of the gate, its mode, and the exit status of the run."""
 
     mode: str | None = None
     verdicts: tuple[Verdict, ...]
@@ -208,7 +208,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What the gate said when the run ended."""
+        """The verdicts of the gate when the run ended."""
         return () if self.gate is None else self.gate.verdicts
 
     def models(self) -> tuple[str, ...]:

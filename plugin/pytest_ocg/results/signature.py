@@ -1,4 +1,4 @@
-"""What the numbers of a row were made with: equal signatures compare, others do not."""
+"""How the numbers of a row were made: only rows with equal signatures can be compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_ONE_TABLE = ("dataset_sha256", "templates_sha256", "matcher", "sets", "templ
 
 
 def run_signature(results: Results, row: Row) -> dict[str, Any]:
-    """What `row` was made with, by SIGNATURE_KEYS; None for what the results do not say."""
+    """How `row` was made, by SIGNATURE_KEYS; None for a key that the results do not have."""
     return {
         "dataset": results.dataset.name,
         "dataset_sha256": results.dataset.sha256,
@@ -32,22 +32,22 @@ def run_signature(results: Results, row: Row) -> dict[str, Any]:
 
 
 def differing_keys(run: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[str]:
-    """The SIGNATURE_KEYS in which a run's signature is not as wanted.
+    """The SIGNATURE_KEYS in which a run's signature differs from `wanted`.
 
-    What `wanted` does not have is left open, and so are the versions of a matcher of which it has the name alone.
+    A key that `wanted` does not have is not compared, and neither are the versions of a matcher if it has only a name.
     """
     for key in SIGNATURE_KEYS:
         if key not in wanted or (key == "dataset" and "dataset_sha256" in wanted):
-            continue  # equal content is the same dataset, whatever its file is called
-        is_name_alone = key == "matcher" and "|" not in str(wanted[key])
-        if not _is_same(str(run[key]).partition("|")[0] if is_name_alone else run[key], wanted[key]):
+            continue  # equal content is the same dataset, also under another name
+        is_name_only = key == "matcher" and "|" not in str(wanted[key])
+        if not _is_same(str(run[key]).partition("|")[0] if is_name_only else run[key], wanted[key]):
             yield key
 
 
 def comparable_rows(runs: Sequence[Results]) -> tuple[Row, ...]:
-    """The rows of several `results.json`, in order, to be put into one table.
+    """The rows of several `results.json` for one table, in order.
 
-    Raises ResultsError where two runs differ in what makes numbers comparable, or hold the same row twice.
+    Raises ResultsError if the numbers of two runs cannot be compared, or if a row occurs twice.
     """
     rows: dict[tuple[str, str, int], Row] = {}
     wanted: dict[str, Any] = {}
@@ -58,12 +58,12 @@ def comparable_rows(runs: Sequence[Results]) -> tuple[Row, ...]:
             for key in differing_keys(found, wanted):
                 raise ResultsError(
                     f"{row.model!r} was run with {key} {quote(found[key])} and the first model with "
-                    f"{quote(wanted[key])}, so they do not go into one table; run both alike"
+                    f"{quote(wanted[key])}, so they cannot be in one table; run both with the same options"
                 )
             if row.name in rows:
                 raise ResultsError(
-                    f"{row.model!r} comes twice with condition {row.condition!r} and {row.shots} shots; "
-                    "leave one of the runs out, or put shards together with ocg merge"
+                    f"{row.model!r} occurs twice with condition {row.condition!r} and {row.shots} shots; "
+                    "leave one of the runs out, or merge shards with ocg merge"
                 )
             rows[row.name] = row
     return tuple(rows.values())

@@ -1,4 +1,4 @@
-"""From judged cases to numbers: the content of `results.json`, one row per model and condition."""
+"""The content of `results.json` from judged cases: one row for each model and condition."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NOT_ASKED = "not asked for; --ocg-metrics all computes it"
 CUT = "the run was cut, so no scoring model was loaded"
 
 Measure = Callable[[str, Replies], Measurement]
-"""What comes back for the name of a metric and the scored replies."""
+"""Returns the measurement of a metric, by its name, on the scored replies."""
 
 _NO_METRICS: Mapping[str, MetricFactory] = MappingProxyType({})
 _UNKNOWN = "what each concept set adds to it is not known"
@@ -50,9 +50,9 @@ _UNKNOWN = "what each concept set adds to it is not known"
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What the reports of a run brought: a record per case id, and how the run went; `cut` says why it stopped early.
+    """The content of a run's reports: a record for each case id, and facts of the run; `cut` is why it ended early.
 
-    `provenances` is how replies were made, by the id that records have for it. `identities` is by model.
+    `provenances` is how replies were made, by the id in their records. `identities` is by model.
     """
 
     records: Mapping[str, CaseRecord]
@@ -67,7 +67,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """The metrics to compute beyond those of verdicts, those that hooks added, and what scoring models need, if any."""
+    """The metrics to compute beyond those of verdicts, those added by hooks, and what scoring models need, if any."""
 
     names: tuple[str, ...]
     own: Mapping[str, MetricFactory] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class RowFrame:
-    """What a row says of itself beside its numbers; `planned` and `selected` count its cases."""
+    """The fields of a row that are not computed from replies; `planned` and `selected` count its cases."""
 
     model: str
     condition: str
@@ -91,9 +91,9 @@ class RowFrame:
 
 
 def summarise(plan: Plan, gathered: Gathered, measures: Measures) -> Results:
-    """The content of `results.json`: rows in the plan's order, numbers the same however tests were spread.
+    """The content of `results.json`: rows in the plan's order; the numbers do not depend on how tests were spread.
 
-    Without `measures.scoring`, what needs a scoring model is not computed.
+    Without `measures.scoring`, metrics that need a scoring model are not computed.
     """
     options = plan.options
     records: defaultdict[tuple[str, str], list[CaseRecord]] = defaultdict(list)
@@ -111,7 +111,7 @@ def summarise(plan: Plan, gathered: Gathered, measures: Measures) -> Results:
             of_pattern["run"] += 1
             records[key].append(record)
     matcher = matcher_signature(options.matcher)
-    # Of replies made elsewhere nothing is known but what was said of them.
+    # Of replies made elsewhere, only what the options state is known.
     stated = {"quantization": options.quantization} if options.backend == "replay" and options.quantization else {}
     rows = [
         summarise_row(
@@ -185,7 +185,7 @@ def summarise_row(
 ) -> Row:
     """Counts and metrics of one model and condition (docs/definitions.md, Metrics); errors enter no metric.
 
-    `metrics` are those beyond the coverages. Where `measure` raises an OcgError, its message is why there is no value.
+    `metrics` are those beyond the coverages. If `measure` raises an OcgError, its message is the reason of the metric.
     """
     scored = [record for record in records if isinstance(record, ReplyRecord)]
     measured, reasons = _measured(scored, frame.matcher, metrics, measure)
@@ -227,7 +227,7 @@ def summarise_row(
 
 
 def with_deltas(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows, each `ordered` one with its metrics minus those of its `original` twin, if that was run (Table 1)."""
+    """The rows; each `ordered` row has its metrics minus those of its `original` twin, if that was run (Table 1)."""
     twins = {(row.model, row.shots): row for row in rows if row.condition == "original"}
     return tuple(
         msgspec.structs.replace(row, delta_vs_original=_deltas(row, twins[row.model, row.shots]))
@@ -248,7 +248,7 @@ def _deltas(row: Row, twin: Row) -> dict[str, float | None]:
 def _measured(
     scored: Sequence[ReplyRecord], matcher: str, wanted: Sequence[str], measure: Measure
 ) -> tuple[dict[str, Measurement], dict[str, str]]:
-    """The measurements by metric, and of those that could not be measured why."""
+    """The measurements by metric, and the reasons of those that could not be measured."""
     replies: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
     for record in scored:
         replies[record.template, record.set].append(record.reply)
@@ -264,9 +264,9 @@ def _measured(
 
 
 def measure_metric(name: str, replies: Replies, *, measures: Measures) -> Measurement:
-    """The metric called `name` on these replies, one that a hook added or a shipped one.
+    """The metric called `name`, shipped or added by a hook, on these replies.
 
-    Raises an OcgError for want of the scoring context that it needs, and where a hook's metric fails in whatever way.
+    Raises an OcgError if the metric needs a scoring context and has none, or if a hook's metric fails in any way.
     """
     scoring = measures.scoring
     if name in measures.own:
@@ -282,7 +282,7 @@ def measure_metric(name: str, replies: Replies, *, measures: Measures) -> Measur
 
 
 def score_of(measurement: Measurement, interval: Interval | None, name: str) -> MetricScore:
-    """A measurement as a row has it, with its 95 % interval over concept sets, or why there is none."""
+    """A measurement as the score of a row, with its 95 % interval over concept sets, or the reason for having none."""
     score = measurement.score
     if interval is None:
         known = catalogue.METRICS[name].without_interval if name in catalogue.METRICS else ""
@@ -304,7 +304,7 @@ def score_of(measurement: Measurement, interval: Interval | None, name: str) -> 
 
 
 def unmeasured(reason: str) -> MetricScore:
-    """What a row has of a metric that was not measured."""
+    """The score of a metric that was not measured."""
     return MetricScore(
         value=None,
         n=0,
@@ -318,7 +318,7 @@ def unmeasured(reason: str) -> MetricScore:
 
 
 def plain_statistics(measurement: Measurement) -> dict[str, dict[str, tuple[float, int]]]:
-    """What each set adds to a measurement that is a mean over sets: by template and set, the sum and of how many."""
+    """What each set adds to a measurement that is a mean over sets: by template and set, a sum and a count."""
     plain: dict[str, dict[str, tuple[float, int]]] = {}
     for (template, set_id), statistic in sorted((measurement.statistics or {}).items()):
         plain.setdefault(str(template), {})[set_id] = (statistic.total, statistic.count)
@@ -336,7 +336,7 @@ def _verdicts(scored: Iterable[ReplyRecord]) -> dict[tuple[int, str], SetVerdict
 
 
 def _by_pattern(scored: Sequence[ReplyRecord]) -> dict[str, PatternScores]:
-    """Table 2: coverage by the order asked for; the diverse rate is that of the whole sets with these tags."""
+    """Scores by pattern (Table 2): coverage by the order asked for; the diverse rate is that of whole sets."""
     replies: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
     by_pattern: defaultdict[str, list[ReplyRecord]] = defaultdict(list)
     for record in scored:

@@ -1,4 +1,4 @@
-"""What the gate says about a row of results: one noun in memory, in `results.json` and in reports."""
+"""The verdict of the gate on a row of results: one noun in memory, in `results.json` and in reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Bound = Literal["min", "max", "max_drop", "max_rise"]
 
 
 class Status(StrEnum):
-    """What the gate says about one model."""
+    """The result of the gate for one row."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -22,7 +22,7 @@ class Status(StrEnum):
 
 
 class Fall(msgspec.Struct, frozen=True):
-    """How far a metric got worse than its baseline; `is_paired` where that is a run over the same sets."""
+    """How far a metric got worse than its baseline; `is_paired` if the baseline is a run over the same sets."""
 
     baseline: float
     drop: Drop
@@ -35,10 +35,10 @@ class Fall(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """A bound and the value held against it, with the value's 95 % interval where there is one.
+    """A bound and the value compared with it, with the 95 % interval of the value if there is one.
 
-    `metric` stands after its part-of-speech pattern where it is of one alone. `says` is the check in words; `fall` is
-    there for `max_drop` and `max_rise`.
+    `metric` has its part-of-speech pattern in front if it is of one pattern. `says` is the check in words. Only
+    `max_drop` and `max_rise` have a `fall`.
     """
 
     metric: str
@@ -52,10 +52,10 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What the gate says about one row of results, and why.
+    """The verdict of the gate on one row of results, and the reasons.
 
-    `name` is what the line calls it: the model, with condition and shots where the run had several of its rows judged.
-    `checks` are all bounds that were held against the row.
+    `name` is the name in the verdict line: the model, with condition and shots if several of its rows were judged.
+    `checks` are all bounds that were compared with the row.
     """
 
     model: str
@@ -68,19 +68,19 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said of bounds that hold: how large a drop would have been seen, or was taken for noise."""
+        """The notes on drops and rises that hold: which drop would be detected, or that it is within the noise."""
         return tuple(check.says for check in self.checks if check.holds and check.fall is not None)
 
     def line(self) -> str:
         """The verdict on one line, `gate: FAILED smollm2-135m coverage_ordered 21.4 [20.1, 22.8] under 23.0`."""
-        said = "; ".join(self.reasons)
-        said = f"({said})" if self.status is Status.PASSED else said
+        reasons = "; ".join(self.reasons)
+        reasons = f"({reasons})" if self.status is Status.PASSED else reasons
         name = "".join(letter if letter.isprintable() else "?" for letter in self.name[:200])
-        return f"gate: {self.status.upper().replace('_', ' ')} {name} {said}"
+        return f"gate: {self.status.upper().replace('_', ' ')} {name} {reasons}"
 
 
 def counts_from_baseline(verdicts: Sequence[Verdict]) -> bool:
-    """Whether a baseline makes a difference to any of the verdicts, or may have if more could have been judged."""
+    """Whether any verdict uses the baseline, or might use it if the row could be judged."""
     return any(
         verdict.status is Status.NOT_EVALUATED or any(check.fall is not None for check in verdict.checks)
         for verdict in verdicts

@@ -1,4 +1,4 @@
-"""What a run leaves behind, written to disk: `results.json` and `generations.jsonl`, each as a whole or not at all."""
+"""The files of a run, written to disk: `results.json` and `generations.jsonl`, each completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import msgspec
 from pytest_ocg.errors import OptionError, ResultsError
 from pytest_ocg.results.schema import Results
 
-_WAY_OUT = "all replies are in the cache: make room or choose another folder with --ocg-output and run again"
+_WAY_OUT = "all replies are in the cache: free some space, or choose another folder with --ocg-output, and run again"
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Put `content` in the place of what is at `path`, on the disk before the old is gone; raises OSError."""
+    """Replace the file at `path` by `content`, which is on the disk before the old file is gone; raises OSError."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with unfinished.open("wb") as file:
@@ -32,27 +32,27 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def can_be_written_to(folder: Path) -> bool:
-    """Whether files can be written in the folder, or the folder made where it is not there yet."""
+    """Whether files can be written to the folder, or the folder can be created if it does not exist."""
     folder = folder.absolute()
-    there = next(path for path in (folder, *folder.parents) if os.access(path, os.F_OK))
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    existing = next(path for path in (folder, *folder.parents) if os.access(path, os.F_OK))
+    return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
 
 def check_output(output: Path) -> None:
-    """Raise OptionError where no results can be written to this folder."""
+    """Raise OptionError if results cannot be written to this folder."""
     if not can_be_written_to(output):
         raise OptionError(
-            f"--ocg-output {str(output)!r} is no folder that can be written to, nor can it be made; name another folder"
+            f"--ocg-output {str(output)!r} is not a folder, or cannot be created or written to; choose another folder"
         )
 
 
 def results_folder(output: Path, results: Results) -> Path:
-    """Where in `output` the results belong: those that are not complete apart, so that they replace no full ones."""
+    """The folder for the results: `output`, or its `partial` if they are not complete, so complete ones are kept."""
     return output if results.selection.complete else output / "partial"
 
 
 def write_results(folder: Path, results: Results, lines: Sequence[str], *, way_out: str = _WAY_OUT) -> None:
-    """Write both files, each as a whole or not at all; raises ResultsError naming the folder and the way out."""
+    """Write both files, each completely or not at all; raises ResultsError naming the folder and the way out."""
     body = "".join(f"{line}\n" for line in lines).encode("ascii")
     content = results_json(results, hashlib.sha256(body).hexdigest())
     try:
@@ -64,7 +64,7 @@ def write_results(folder: Path, results: Results, lines: Sequence[str], *, way_o
 
 
 def results_json(results: Results, generations_sha256: str) -> bytes:
-    """The results as JSON that can be read by eye: a value a line, but the statistics of a template's sets in one."""
+    """The results as readable JSON: one value a line, but the statistics of a template on one line."""
     plain: dict[str, Any] = _without_none(msgspec.to_builtins(results), results)
     plain["run"] = _without_none(plain["run"], results.run)
     if results.gate is not None:
@@ -72,7 +72,7 @@ def results_json(results: Results, generations_sha256: str) -> bytes:
     plain["generations_sha256"] = generations_sha256
     places: dict[str, str] = {}
 
-    def moved(of_template: Any) -> str:
+    def placeholder(of_template: Any) -> str:
         place = f"statistics {len(places)} of {generations_sha256}"
         places[f'"{place}"'] = json.dumps(of_template)
         return place
@@ -83,7 +83,7 @@ def results_json(results: Results, generations_sha256: str) -> bytes:
             if score["signature"] is None:
                 del score["left_out"], score["cut"]
         row["statistics"] = {
-            metric: {template: moved(sets) for template, sets in by_template.items()}
+            metric: {template: placeholder(sets) for template, sets in by_template.items()}
             for metric, by_template in row["statistics"].items()
         }
         rows.append(_without_none(row, noun))
@@ -93,6 +93,6 @@ def results_json(results: Results, generations_sha256: str) -> bytes:
 
 
 def _without_none(plain: dict[str, Any], noun: msgspec.Struct) -> dict[str, Any]:
-    """The plain data without the fields that may be left out and are None."""
+    """The plain data without the optional fields that are None."""
     optional = {field.name for field in msgspec.structs.fields(noun) if field.default is None}
     return {name: value for name, value in plain.items() if value is not None or name not in optional}

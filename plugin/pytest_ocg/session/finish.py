@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from pytest_ocg.errors import OcgError, ResultsError
-from pytest_ocg.gate.checks import hold_against
+from pytest_ocg.gate.checks import compare_with_baseline
 from pytest_ocg.gate.files import baseline_rows, file_name, write_thresholds
 from pytest_ocg.gate.judge import OK, TESTS_FAILED, UNUSED_BASELINE, exit_status, judge
 from pytest_ocg.gate.thresholds import Thresholds
@@ -145,7 +145,7 @@ def _verdicts(
 ) -> tuple[Verdict, ...]:
     if benchmark.options.gate == "off":
         return ()
-    baseline = None if benchmark.baseline is None else hold_against(benchmark.baseline, run)
+    baseline = None if benchmark.baseline is None else compare_with_baseline(benchmark.baseline, run)
     verdicts = judge(rows, thresholds, baseline)
     if baseline is not None and not counts_from_baseline(verdicts):
         benchmark.notice(UNUSED_BASELINE)

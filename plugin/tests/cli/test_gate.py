@@ -83,7 +83,7 @@ def test_a_partial_run_without_a_miss_has_pytests_own_0(folder, make_results):
     ("hit", "error", "is_judged"), [(0, 576, False), (288, 288, False), (0, 0, False), (575, 1, True)]
 )
 @pytest.mark.parametrize("share", [0, 1])
-def test_failed_requests_are_never_green_beyond_their_budget(folder, make_results, hit, error, is_judged, share):
+def test_more_failed_requests_than_allowed_never_pass(folder, make_results, hit, error, is_judged, share):
     results = make_results()
     results["rows"][0]["counts"].update(hit=hit, miss=0, error=error)
     save(folder, results)
@@ -118,14 +118,14 @@ def test_of_several_models_the_worst_decides(folder, make_results):
     assert gate("results.json", "--require")[0] == 1
 
 
-def test_results_without_rows_are_not_green(folder, make_results):
+def test_results_without_rows_do_not_pass(folder, make_results):
     save(folder, {**make_results(), "rows": []})
     status, said = gate("results.json")
     assert (status, said.startswith("gate: NOT EVALUATED ")) == (1, True)
     assert gate("results.json", "--require") == (10, said)
 
 
-def test_json_says_the_same_for_programs(folder):
+def test_json_has_the_same_verdict_for_programs(folder):
     limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 23\n")
     status, said = gate("results.json", "--json")
     assert status == 1
@@ -182,7 +182,7 @@ def test_a_workflow_gets_annotations_beside_the_verdict_and_a_summary(folder, mo
 HITS = {f"bake_V {name}cake_N": 2 for name in "abcdefgh"}
 
 
-def test_a_drop_counts_from_a_baseline_run_where_one_is_named(folder, make_run, capsys):
+def test_a_drop_is_measured_from_the_baseline_run_if_one_is_named(folder, make_run, capsys):
     old, new = make_run("old", HITS), make_run("new", dict.fromkeys(HITS, 1))
     limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmax_drop = 10\nbaseline = 21.4\n")
     assert gate(new)[0] == 0
@@ -192,10 +192,10 @@ def test_a_drop_counts_from_a_baseline_run_where_one_is_named(folder, make_run, 
     assert capsys.readouterr().err == ""
     limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 20\n")
     assert gate(new, "--baseline", old)[0] == 0
-    assert capsys.readouterr().err.startswith("note: no limit counts from the baseline run")
+    assert capsys.readouterr().err.startswith("note: no limit uses the baseline run")
 
 
-def test_a_baseline_that_is_not_there_is_an_error(folder, make_run):
+def test_a_baseline_that_does_not_exist_is_an_error(folder, make_run):
     with pytest.raises(ResultsError, match="results 'nowhere' do not exist"):
         gate(make_run("new", HITS), "--baseline", "nowhere")
 
@@ -213,5 +213,5 @@ def test_thresholds_that_cannot_be_used_are_an_error(folder):
     limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 7500\n")
     with pytest.raises(ThresholdError, match=rf"{MODEL}\.toml: .*coverage_ordered\.min is 7500"):
         gate("results.json")
-    with pytest.raises(ThresholdError, match="'nowhere' do not exist"):
+    with pytest.raises(ThresholdError, match="'nowhere' not found"):
         gate("results.json", "nowhere")

@@ -60,7 +60,7 @@ def test_a_shard_has_whole_sets_under_their_own_names_and_is_the_same_for_every_
     ]
 
 
-def test_a_shard_is_never_gated_and_the_merged_run_is(bench):
+def test_a_shard_is_never_judged_and_the_merged_run_is(bench):
     limits = ("--ocg-thresholds", "limits.toml")
     bench.run(*limits, "--ocg-write-thresholds")
     for index in (1, 2):
@@ -122,7 +122,7 @@ def test_missing_shards_are_named_and_nothing_is_written(folders, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_what_there_is_goes_apart_where_that_is_allowed_and_is_not_judged(folders, tmp_path):
+def test_an_allowed_partial_merge_is_written_to_its_own_folder_and_not_judged(folders, tmp_path):
     status, said = ocg("merge", folders.write("a", "2/3"), "-o", tmp_path / "out", "--allow-missing", "--json")
     told = json.loads(said)
     assert (status, told["cases"], told["planned"], told["exit_status"]) == (0, 8, 20, 0)

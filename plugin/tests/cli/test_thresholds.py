@@ -89,7 +89,7 @@ def test_two_models_are_not_written_to_one_file(folder, make_results, capsys):
     assert not (folder / "two.toml").exists()
 
 
-def test_the_help_names_the_guide_where_it_lies(capsys):
+def test_the_help_shows_the_path_of_the_guide(capsys):
     with pytest.raises(SystemExit):
         thresholds("--help")
     guide = Path(capsys.readouterr().out.splitlines()[-1].strip())

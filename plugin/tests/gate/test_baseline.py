@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ocg.gate.checks import hold_against
+from pytest_ocg.gate.checks import compare_with_baseline
 from pytest_ocg.gate.judge import judge
 from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
 from pytest_ocg.results.files import Run, load_run
@@ -32,7 +32,7 @@ def changed(folder: Path, change) -> Run:
 
 @pytest.fixture
 def verdict(make_run):
-    """The one verdict on a run of eight sets against another one, of which all cases were hits unless said."""
+    """The one verdict on a run of eight sets against another one, with only hits unless `old` is given."""
 
     def judged(new, *limits, old=HITS, without="", pbleu="pbleu|v:1", **changes):
         def scored(row):
@@ -44,7 +44,7 @@ def verdict(make_run):
 
         run = changed(make_run("new", new), scored)
         baseline = changed(make_run("old", old, **changes), measured_otherwise)
-        [verdict] = judge(run_rows(run.results), thresholds(*limits), hold_against(baseline, run))
+        [verdict] = judge(run_rows(run.results), thresholds(*limits), compare_with_baseline(baseline, run))
         return verdict
 
     return judged
@@ -117,14 +117,14 @@ def test_a_verdict_that_could_not_be_reached_may_have_counted_from_the_baseline(
     assert counts_from_baseline([verdict(HITS, DROP, matcher="lemma")])
 
 
-def test_the_only_models_of_both_runs_are_held_against_each_other_whatever_their_names(make_run):
+def test_the_only_models_of_both_runs_are_compared_even_with_different_names(make_run):
     run, baseline = load_run(make_run("new", HITS)), load_run(make_run("old", HITS, model="other"))
-    held = hold_against(baseline, run)
+    held = compare_with_baseline(baseline, run)
     assert (held.refusal, [row.new_model for row in held.rows]) == ("", [MODEL])
 
 
 def test_a_run_of_another_condition_has_no_such_row_in_the_baseline(make_run):
     run = changed(make_run("new", HITS), lambda row: row.update(condition="original"))
-    refusal = hold_against(load_run(make_run("old", HITS)), run).refusal
+    refusal = compare_with_baseline(load_run(make_run("old", HITS)), run).refusal
     assert "'ordered'" in refusal
     assert "'original'" in refusal

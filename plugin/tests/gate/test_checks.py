@@ -62,7 +62,7 @@ def test_a_drop_beyond_its_limit_and_the_noise_of_the_sets_is_broken():
     assert not check.holds
     assert check.says == (
         "coverage_ordered 21.4 [20.1, 22.8] is 3.2 under its baseline of 24.6, beyond max_drop 1.0; 192 concept sets "
-        "show 1.5 or more"
+        "show a drop of 1.5 or more"
     )
 
 
@@ -162,13 +162,13 @@ def test_a_check_is_plain_data_in_a_file():
     ("measured", "interval"),
     [
         ({}, Interval(21.4, Bounds(**INTERVAL), 0.7, 192)),
-        ({"interval": {**INTERVAL, "low": -1e200}}, Interval(21.4, None, 0.7, 192, "the results have none")),
+        ({"interval": {**INTERVAL, "low": -1e200}}, Interval(21.4, None, 0.7, 192, "the results have no interval")),
         ({"standard_error": 1e200, "sets": 10**10}, Interval(21.4, Bounds(**INTERVAL), None, 0)),
         ({"interval": None, "interval_reason": "x\x1b"}, Interval(21.4, None, 0.7, 192, "'x\\x1b'")),
-        ({"interval": None}, Interval(21.4, None, 0.7, 192, "the results have none")),
+        ({"interval": None}, Interval(21.4, None, 0.7, 192, "the results have no interval")),
     ],
 )
-def test_an_interval_too_large_to_reckon_with_is_none(measured, interval):
+def test_an_interval_too_large_to_calculate_with_is_none(measured, interval):
     assert interval_of(score(**measured)) == interval
 
 
@@ -186,6 +186,9 @@ def test_a_score_by_pattern_has_the_signature_of_the_metric_and_no_interval():
     assert score_in_row(measured.row, None, "coverage_ordered").value == 21.4
     found = score_in_row(measured.row, "VVVV", "coverage_ordered")
     assert (found.value, found.n, found.signature) == (12.5, 24, "x")
-    assert (interval_of(found).bounds, interval_of(found).reason) == (None, "'there is none by pattern'")
+    assert (interval_of(found).bounds, interval_of(found).reason) == (
+        None,
+        "'there is no interval for a single pattern'",
+    )
     assert score_in_row(measured.row, "NNNN", "coverage_ordered").value is None
     assert score_in_row(measured.row, None, "pbleu") is None

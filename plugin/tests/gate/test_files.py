@@ -80,7 +80,7 @@ def test_thresholds_are_found_under_the_root_directory(rootdir):
     assert find_thresholds("no-such-model", rootdir=rootdir) is None
 
 
-def test_shipped_thresholds_hold_nobody_who_did_not_ask_for_them(rootdir):
+def test_shipped_thresholds_judge_a_run_only_on_request(rootdir):
     assert find_thresholds("gemma2-9b", rootdir=rootdir) is None
     assert find_thresholds("gemma2-9b") is None
     assert find_thresholds("gemma2-9b", Path("published"), rootdir=rootdir) == resource("thresholds") / "gemma2-9b.toml"
@@ -136,7 +136,7 @@ def test_an_override_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(ThresholdError) as caught:
         find_thresholds("a/b", nowhere)
     assert str(caught.value) == (
-        f"thresholds {str(nowhere)!r} do not exist; give a threshold file, a folder of them, which holds 'a--b.toml' "
+        f"thresholds {str(nowhere)!r} not found; give a threshold file, a folder with the file 'a--b.toml' "
         "for model 'a/b', or 'published'"
     )
 
@@ -147,13 +147,13 @@ def test_a_link_to_nothing_does_not_turn_the_gate_off(tmp_path):
         thresholds_for([MODEL], tmp_path)
 
 
-def test_a_folder_that_cannot_be_reached_does_not_turn_the_gate_off(tmp_path):
+def test_a_folder_that_cannot_be_accessed_does_not_turn_the_gate_off(tmp_path):
     (tmp_path / "thresholds").symlink_to("thresholds")
-    with pytest.raises(ThresholdError, match=rf"'.*{MODEL}\.toml' cannot be reached \(.*\)"):
+    with pytest.raises(ThresholdError, match=rf"'.*{MODEL}\.toml' cannot be accessed \(.*\)"):
         find_thresholds(MODEL, rootdir=tmp_path)
 
 
-def test_only_models_with_thresholds_come_back(rootdir):
+def test_only_models_with_thresholds_are_returned(rootdir):
     assert list(thresholds_for([MODEL, "no-such-model"], rootdir=rootdir)) == [MODEL]
 
 
@@ -186,7 +186,7 @@ def test_files_written_on_other_systems_are_read(tmp_path, content):
     assert load_thresholds(path).model == MODEL
 
 
-def test_what_is_written_can_be_loaded_and_the_run_holds_it(tmp_path, results):
+def test_a_written_file_can_be_loaded_and_its_run_passes(tmp_path, results):
     path = (tmp_path / "new" / "x.toml").resolve()
     written = write(tmp_path / "new" / "x.toml", results)
     assert written == load_thresholds(path)
@@ -199,7 +199,7 @@ def test_a_folder_gets_a_file_named_for_the_model(tmp_path, results):
     assert write(tmp_path, results).path == (tmp_path / f"{MODEL}.toml").resolve()
 
 
-def test_a_refused_renewal_leaves_the_file_as_it_is(rootdir, results):
+def test_a_refused_renewal_does_not_change_the_file(rootdir, results):
     path = rootdir / "thresholds" / f"{MODEL}.toml"
     results["selection"].update(run=3, complete=False)
     with pytest.raises(ThresholdError, match=r"partial run \(3 of 576 cases\)"):
@@ -208,7 +208,7 @@ def test_a_refused_renewal_leaves_the_file_as_it_is(rootdir, results):
     assert len(list(path.parent.iterdir())) == 1
 
 
-def test_a_renewed_file_keeps_its_mode_and_its_place_behind_a_link(rootdir, tmp_path, results):
+def test_a_renewed_file_keeps_its_mode_and_stays_behind_its_link(rootdir, tmp_path, results):
     path = rootdir / "thresholds" / f"{MODEL}.toml"
     path.chmod(0o640)
     link = tmp_path / "link.toml"
@@ -220,7 +220,7 @@ def test_a_renewed_file_keeps_its_mode_and_its_place_behind_a_link(rootdir, tmp_
     assert smoke["metrics"]["coverage_ordered"]["min"] == 20.4
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path, results):
+def test_a_path_that_cannot_be_written_is_named(tmp_path, results):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ThresholdError, match=r"x\.toml: cannot be written \(.*\).*--ocg-thresholds"):
         write(tmp_path / "file" / "x.toml", results)
@@ -235,7 +235,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, results):
         (("original",), "original"),
     ],
 )
-def test_a_baseline_is_taken_from_the_ordered_row_where_it_was_run(make_results, run, taken):
+def test_a_baseline_is_taken_from_the_ordered_row_if_there_is_one(make_results, run, taken):
     assert [one.row.condition for one in baseline_rows(rows_of(make_results(*run)))] == [taken]
 
 

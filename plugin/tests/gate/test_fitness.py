@@ -1,4 +1,4 @@
-"""Whether a row can be judged by thresholds at all, and what is said where it cannot."""
+"""Whether thresholds can judge a row, and the reasons if they cannot."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def test_a_run_like_its_thresholds_has_no_differences(results, signature):
     assert differences(results, thresholds(**signature)) == []
 
 
-def test_a_difference_is_said_with_both_values_and_the_way_out(results):
+def test_a_difference_is_reported_with_both_values_and_the_way_out(results):
     assert differences(results, thresholds(shots=1, quantization="4bit")) == [
-        "quantization is 'none' but the thresholds are for '4bit'; run as the thresholds were taken, or renew them "
+        "quantization is 'none' but the thresholds are for '4bit'; run with the settings of the thresholds, or "
+        "renew them with --ocg-write-thresholds",
+        "shots is 0 but the thresholds are for 1; run with the settings of the thresholds, or renew them "
         "with --ocg-write-thresholds",
-        "shots is 0 but the thresholds are for 1; run as the thresholds were taken, or renew them with "
-        "--ocg-write-thresholds",
     ]
 
 
-def test_what_the_results_do_not_say_differs(results):
+def test_a_value_that_the_results_do_not_have_differs(results):
     del results["rows"][0]["identity"]["quantization"]
     [said] = differences(results, thresholds(quantization="none"))
     assert said.startswith("quantization is None but the thresholds are for 'none'; ")
@@ -67,23 +67,28 @@ def test_a_whole_run_has_the_cases_of_its_selection_and_of_every_pattern(results
 @pytest.mark.parametrize("sets", ["all", "4:1"])
 def test_other_sets_are_named_with_the_way_out(results, sets):
     [said] = lacks(results, sets)
-    assert said.startswith(f"sets is '4:0' but the thresholds are for {sets!r}; run as the thresholds were taken")
+    assert said.startswith(f"sets is '4:0' but the thresholds are for {sets!r}; run with the settings of")
 
 
 @pytest.mark.parametrize(
     ("selection", "patterns", "pattern", "said"),
     [
         ({"run": 3}, {}, None, "partial run (3 of 576 cases)"),
-        ({"run": 3}, {}, "VVVV", "partial run (None of None cases of VVVV, 576 cases in all)"),
+        (
+            {"run": 3},
+            {},
+            "VVVV",
+            "partial run (the results have no count of the cases of VVVV; 576 cases were run in all)",
+        ),
         ({"run": 3}, {"planned": 576, "run": 576}, "VVVV", None),
         ({"run": 3}, {"planned": 576, "run": 3}, "VVVV", "partial run (3 of 576 cases of VVVV, 576 cases in all)"),
         ({"run": 3}, {"planned": 24, "run": 24}, "VVVV", "partial run (24 of 24 cases of VVVV, 576 cases in all)"),
         ({"run": 3}, {"planned": 0, "run": 0}, "VVVV", "partial run (0 of 0 cases of VVVV, 576 cases in all)"),
-        ({"cut": "interrupted"}, {"planned": 576, "run": 576}, "VVVV", "run was cut: 'interrupted'"),
+        ({"cut": "interrupted"}, {"planned": 576, "run": 576}, "VVVV", "the run was cut: 'interrupted'"),
         ({"shard": "1/2"}, {"planned": 576, "run": 576}, "VVVV", "only shard '1/2' of the run; merge all shards"),
     ],
 )
-def test_a_run_without_all_cases_of_the_selection_says_what_it_lacks(results, selection, patterns, pattern, said):
+def test_a_run_without_all_cases_of_the_selection_gives_the_reason(results, selection, patterns, pattern, said):
     results["selection"].update(selection)
     results["rows"][0]["patterns"] = {"VVVV": patterns} if patterns else {}
     found = lacks(results, pattern=pattern)
@@ -95,7 +100,7 @@ def test_a_run_without_all_cases_of_the_selection_says_what_it_lacks(results, se
     [
         (10, 10, 0, 0.0, None),
         (10, 9, 1, 0.05, None),
-        (10, 9, 1, 0.0, "errors over budget (1 errors in 20 cases are a share of 0.0500, max_error_share is 0.0)"),
+        (10, 9, 1, 0.0, "too many errors (1 errors in 20 cases are a share of 0.0500, max_error_share is 0.0)"),
         (0, 11, 9, 1.0, None),
         (10, 0, 10, 1.0, "half or more of the requests failed (10 errors in 20 cases)"),
         (0, 0, 20, 1.0, "no reply was scored (20 errors in 20 cases)"),

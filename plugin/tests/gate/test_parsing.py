@@ -34,7 +34,7 @@ def test_a_minimal_file_leaves_all_open_but_the_sets():
     assert (dict(thresholds.signature), thresholds.origin) == ({}, "measured")
 
 
-def test_a_full_file_comes_back_as_it_was_written():
+def test_a_full_file_is_read_as_it_was_written():
     thresholds = parse(
         HEAD
         + """origin = "published"
@@ -118,8 +118,7 @@ def test_a_limit_outside_its_range_is_refused_by_file_key_value_and_way_out():
     with pytest.raises(ThresholdError) as caught:
         parse(HEAD + "[selection.full.metrics.coverage_ordered]\nmin = 7500\n")
     assert str(caught.value) == (
-        f"{PATH}: selection.full.metrics.coverage_ordered.min is 7500, outside 0 to 100; percentages are written as 75 "
-        "for 75 %"
+        f"{PATH}: selection.full.metrics.coverage_ordered.min is 7500, outside 0 to 100; write 75 for 75 %"
     )
 
 
@@ -151,7 +150,7 @@ def test_a_limit_outside_its_range_is_refused_by_file_key_value_and_way_out():
         ("min = 20\nsignature = 3", "signature", "3;.*text in quotes"),
         ("min = 20\nsignature = ''", "signature", "'';.*text in quotes"),
         ("minimum = 20", "minimum", "'min'"),
-        ("min = 20\nzzz = 1", "zzz", "known are min, max, max_drop"),
+        ("min = 20\nzzz = 1", "zzz", "known keys are min, max, max_drop"),
     ],
 )
 def test_a_limit_that_makes_no_sense_is_refused(line, key, says):
@@ -160,7 +159,7 @@ def test_a_limit_that_makes_no_sense_is_refused(line, key, says):
 
 
 @pytest.mark.parametrize("line", ["signature = 'x'", ""])
-def test_a_limit_that_holds_nothing_is_refused(line):
+def test_a_table_without_a_limit_is_refused(line):
     text = HEAD + f"[selection.full.metrics.coverage_ordered]\n{line}\n"
     assert re.search(r"metrics\.coverage_ordered .*min, max, max_drop and max_rise", refusal(text))
 
@@ -195,7 +194,7 @@ def test_what_is_not_toml_is_refused(text):
         (HEAD + "selection.full.metrics = 3\n", r"selection\.full\.metrics is 3.*\[selection\.full\.metrics\]"),
         (HEAD + "[selection.full.metrics]\npbleu = 40\n", r"pbleu is 40.*\[selection\.full\.metrics\.pbleu\]"),
         (HEAD + "[[selection]]\nmin = 3\n", r"selection is \[{'min': 3}\].*table"),
-        (HEAD + "[metrics.pbleu]\nmax = 40\n", "'metrics'.*known are schema, model, origin, max_error_share"),
+        (HEAD + "[metrics.pbleu]\nmax = 40\n", "'metrics'.*known keys are schema, model, origin, max_error_share"),
         (HEAD + "origin = 'paper'\n" + FLOOR, "origin is 'paper'.*'measured' or 'published'"),
         (HEAD + "origin = 3\n" + FLOOR, "origin is 3.*'measured' or 'published'"),
         (

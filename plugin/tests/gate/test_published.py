@@ -28,7 +28,7 @@ def test_the_shipped_file_is_the_generated_one(name):
     assert (resource("thresholds") / name).read_text(encoding="utf-8") == FILES[name]
 
 
-def test_a_published_file_says_whose_numbers_it_has_and_leaves_open_what_the_paper_does():
+def test_a_published_file_names_its_source_and_leaves_open_what_the_paper_leaves_open():
     gemma, gpt = (load_thresholds(resource("thresholds") / f"{name}.toml") for name in ("gemma2-9b", "gpt-4o"))
     assert (gemma.origin, gemma.model, gemma.max_error_share) == ("published", "gemma2-9b", 0.0)
     assert gemma.signature == {
@@ -96,7 +96,7 @@ def test_another_kind_of_run_is_not_judged_by_the_paper(paper_run, change, key, 
     assert re.match(f"{key} is {re.escape(repr(found))} .*'{wanted}'", reason), reason
 
 
-def test_files_are_written_over_what_is_there(tmp_path):
+def test_existing_files_are_overwritten(tmp_path):
     (tmp_path / "gemma2-9b.toml").write_text("old", encoding="utf-8")
     written = write_published(tmp_path / ".")
     assert {path.name: path.read_text(encoding="utf-8") for path in written} == FILES

@@ -39,7 +39,7 @@ def holds(results, text) -> bool:
     return evaluate(rows_of(results)[0], parse_thresholds(text, PATH)).status is Status.PASSED
 
 
-def test_a_new_file_holds_limits_signature_and_provenance(results):
+def test_a_new_file_has_limits_signature_and_provenance(results):
     written = render(results)
     assert tomllib.loads(written) == {
         "schema": 1,
@@ -97,7 +97,7 @@ def test_a_new_file_holds_limits_signature_and_provenance(results):
         (0.3, 0.0, 0.3),
     ],
 )
-def test_a_floor_lies_under_the_value_rounded_down(results, value, margin, floor):
+def test_a_floor_is_under_the_value_rounded_down(results, value, margin, floor):
     results["rows"][0]["metrics"]["coverage_ordered"]["value"] = value
     assert smoke(render(results, margin=margin))["metrics"]["coverage_ordered"]["min"] == floor
 
@@ -113,7 +113,7 @@ def test_a_floor_lies_under_the_value_rounded_down(results, value, margin, floor
         ("perplexity", 33.33, 2.0, 36.7),
     ],
 )
-def test_a_ceiling_lies_over_the_value_rounded_up(results, metric, value, margin, ceiling):
+def test_a_ceiling_is_over_the_value_rounded_up(results, metric, value, margin, ceiling):
     results["rows"][0]["metrics"][metric] = {"value": value, "n": 576, "signature": "x"}
     text = render(results, HEAD + SETS + f"[selection.smoke.metrics.{metric}]\nmax = 1\n", margin)
     assert smoke(text)["metrics"][metric] == {"max": ceiling}
@@ -131,7 +131,7 @@ def test_a_drop_that_is_allowed_stays_and_its_baseline_is_renewed(results):
 
 
 @given(st.sampled_from(sorted(METRICS)), st.floats(0, 1), st.floats(0, 5))
-def test_a_run_holds_what_was_written_from_it(metric, share, margin):
+def test_a_run_passes_the_thresholds_written_from_it(metric, share, margin):
     low, high = METRICS[metric].low, min(METRICS[metric].high, 10_000)
     value = low + share * (high - low)
     run = {
@@ -237,7 +237,7 @@ def test_a_run_over_all_sets_is_a_selection_that_needs_no_sets(results):
     assert tomllib.loads(render(results))["selection"]["full"].keys() == {"metrics", "provenance"}
 
 
-def test_a_run_of_other_sets_gets_a_selection_of_its_own_and_leaves_the_others(results):
+def test_a_run_of_other_sets_gets_a_new_selection_and_keeps_the_others(results):
     first = render(results)
     results["selection"]["sets"] = None
     second = render(results, first)
@@ -261,7 +261,7 @@ def test_a_file_for_any_model_stays_one(results):
     assert "model" not in tomllib.loads(render(results, text))
 
 
-def test_a_baseline_is_renewed_where_it_is_and_stays_out_where_it_was_taken_out(results):
+def test_a_baseline_is_renewed_and_stays_removed_if_it_was_removed(results):
     text = HEAD + SETS + f"[{SMOKE}.metrics.ordered_rate]\nmin = 9\n[{SMOKE}.metrics.pbleu]\nmax = 9\nbaseline = 8\n"
     metrics = smoke(render(results, text))["metrics"]
     assert metrics == {"ordered_rate": {"min": 33.6}, "pbleu": {"max": 42.3, "baseline": 41.25}}
@@ -295,7 +295,7 @@ def test_metrics_that_were_not_measured_are_left_out_of_a_new_file(results):
     assert list(smoke(render(results))["metrics"]) == ["coverage_ordered", "diverse_rate", "coverage_unordered"]
 
 
-def test_texts_that_toml_or_utf8_cannot_hold_are_written_all_the_same(results):
+def test_texts_that_toml_or_utf8_cannot_represent_are_still_written(results):
     results["run"]["versions"] = {'a "b"': "\x00\x1b\ud800", "a.b": "1"}
     written = render(results)
     assert smoke(written)["provenance"]["versions"] == {'a "b"': "\x00\x1b?", "a.b": "1"}

@@ -56,7 +56,7 @@ def test_a_run_with_an_error_makes_no_thresholds(results):
 
 def test_the_file_of_another_model_is_not_renewed(results):
     assert refusal(results, TEXT.replace("smollm2-135m", "gemma2-9b")) == (
-        "holds the thresholds of 'gemma2-9b', which a run of 'smollm2-135m' does not renew; choose another file with "
+        "has the thresholds of 'gemma2-9b', which a run of 'smollm2-135m' cannot renew; choose another file with "
         "--ocg-thresholds"
     )
 
@@ -105,7 +105,7 @@ def test_a_signature_that_other_selections_were_taken_with_is_not_changed(result
     )
 
 
-def test_a_signature_key_that_the_run_does_not_say_is_never_opened_silently(results):
+def test_a_signature_key_that_the_run_does_not_have_is_never_removed_silently(results):
     fresh = render(results)
     del results["rows"][0]["identity"]["quantization"]
     assert re.search("quantization is None .*'none'", refusal(results, fresh))

@@ -53,11 +53,11 @@ def test_a_run_is_judged_by_the_selection_of_its_sets_alone(results):
     assert verdict(results, FULL, SMOKE).line() == "gate: FAILED smollm2-135m coverage_ordered 21.4 under 50.0"
 
 
-def test_a_run_of_no_selection_learns_which_there_are_and_how_they_are_run(results):
+def test_a_run_of_no_selection_is_shown_the_selections_and_how_to_run_them(results):
     results["selection"]["sets"] = "8:3"
     assert refusal(results, FULL, SMOKE, VERBS) == (
-        "no selection of x.toml has these cases, of sets '8:3'; there are full (all concept sets), smoke (--ocg-sets "
-        "4:0), verbs (--ocg-sets 4:0 -k VVVV)"
+        "no selection of x.toml has the cases of this run, of sets '8:3'; selections are full (all concept sets), "
+        "smoke (--ocg-sets 4:0), verbs (--ocg-sets 4:0 -k VVVV)"
     )
 
 
@@ -120,7 +120,7 @@ def test_a_cut_run_or_a_shard_of_a_pattern_is_not_judged(results, key, value, sa
         ({"hit": 0, "miss": 0, "error": 144}, "144 errors in 144 cases"),
     ],
 )
-def test_failed_requests_of_a_pattern_are_over_budget_too(results, counts, says):
+def test_failed_requests_of_a_pattern_are_too_many_as_well(results, counts, says):
     assert says in refusal(partial(results, **counts), VERBS)
 
 
@@ -147,7 +147,7 @@ def test_a_drop_that_is_small_only_because_errors_are_left_out_is_not_passed(res
     results["rows"][0]["counts"].update(miss=433, error=20)
     limit = Limit("coverage_ordered", baseline=22.0, max_drop=1.0)
     assert refusal(results, Selection("smoke", (limit,), "4:0"), max_error_share=0.1) == (
-        "coverage_ordered 21.4 holds 21.0 only because 20 errors are left out (20.7 with them as misses)"
+        "coverage_ordered 21.4 is not under 21.0 only because 20 errors are left out (20.7 if errors count as misses)"
     )
 
 

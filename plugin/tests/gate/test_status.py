@@ -22,7 +22,7 @@ def names_and_statuses(verdicts) -> list[tuple[str, Status]]:
     return [(verdict.name, verdict.status) for verdict in verdicts]
 
 
-def test_a_row_for_which_there_are_no_thresholds_says_how_to_take_them(results):
+def test_a_row_without_thresholds_shows_how_to_write_them(results):
     [verdict] = judge(rows_of(results), {})
     assert (verdict.model, verdict.status) == (MODEL, Status.NOT_EVALUATED)
     assert "--ocg-write-thresholds" in verdict.line()
@@ -34,7 +34,7 @@ def test_of_two_conditions_the_one_with_thresholds_is_judged(make_results):
     assert verdicts[0].condition == "ordered"
 
 
-def test_failed_requests_of_the_other_condition_are_not_passed_over(make_results):
+def test_failed_requests_of_the_other_condition_are_reported(make_results):
     results = make_results("ordered", "original")
     results["rows"][1]["counts"].update(miss=0, hit=0, error=576)
     verdicts = judge(rows_of(results), thresholds(condition="ordered"))
@@ -86,7 +86,7 @@ def test_the_worst_verdict_decides_the_exit_status(verdicts, auto, require, defa
 @pytest.mark.parametrize("mode", ["auto", "require", "off"])
 @pytest.mark.parametrize("default", [2, 3, 4, 5, 10, -1])
 @pytest.mark.parametrize("verdict", [PASSED, FAILED, OPEN])
-def test_an_exit_status_that_says_something_else_is_kept(mode, default, verdict):
+def test_any_other_exit_status_is_kept(mode, default, verdict):
     assert exit_status([verdict], mode=mode, default=default) == default
 
 
@@ -100,19 +100,19 @@ def test_a_passed_gate_pardons_misses_but_no_other_failed_test():
     ("hit", "miss", "error", "status"),
     [(576, 0, 0, 0), (575, 1, 0, 1), (575, 0, 1, 1), (0, 0, 0, 1), (0, 0, 576, 1)],
 )
-def test_pytests_own_status_is_read_off_the_counts(results, hit, miss, error, status):
+def test_pytests_own_status_follows_from_the_counts(results, hit, miss, error, status):
     results["rows"][0]["counts"].update(hit=hit, miss=miss, error=error)
     assert default_status(results_of(results)) == status
 
 
-def test_a_cut_or_empty_run_was_not_green(results):
+def test_a_cut_or_empty_run_did_not_pass(results):
     results["rows"][0]["counts"].update(hit=576, miss=0, error=0)
     results["selection"]["cut"] = "interrupted"
     assert default_status(results_of(results)) == 1
     assert default_status(results_of({"rows": []})) == 1
 
 
-def test_every_row_must_have_been_green(make_results):
+def test_every_row_must_have_passed(make_results):
     results = make_results("ordered", "original")
     results["rows"][0]["counts"].update(hit=576, miss=0)
     assert default_status(results_of(results)) == 1

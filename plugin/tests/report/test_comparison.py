@@ -37,7 +37,7 @@ ROW = RowComparison(
         Difference("coverage_ordered", 50.0, 48.5, -1.5, Bounds(-2.25, -0.75, -2.0, -1.0), 0.00001, 0.02, 0.4, 1.1, 12),
     ),
     cases=CASES,
-    notes=("revision is 'a' in the old and 'b' in the new",),
+    notes=("revision is 'a' in the old run and 'b' in the new run",),
 )
 COMPARISON = Comparison(Path("a/results.json"), Path("b/results.json"), (ROW,), ("'x' 'ordered' is only in 'b'",))
 
@@ -65,7 +65,7 @@ def test_changes_of_cases_and_sets_are_below():
         "no value: distinct (pooled), own: no mean",
         "cases: 4 hit to miss, 5 miss to hit, 1,200 hit in both, 3 missed in both, 6 without a reply in one or both",
         "concept sets: 2 with more hits, 1 with fewer, 9 with as many; McNemar's exact p <0.0001",
-        "note: revision is 'a' in the old and 'b' in the new",
+        "note: revision is 'a' in the old run and 'b' in the new run",
         "",
         "concept sets that changed most:",
         "",

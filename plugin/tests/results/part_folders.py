@@ -57,7 +57,7 @@ class PartFolders:
         return self.path / name
 
     def change(self, folder: Path, *keys: str | int, value: object) -> Path:
-        """Write the value over what stands under these keys in the folder's `results.json`."""
+        """Replace the value under these keys in the folder's `results.json`."""
         path = folder / "results.json"
         results = inner = json.loads(path.read_text(encoding="utf-8"))
         for key in keys[:-1]:

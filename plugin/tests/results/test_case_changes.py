@@ -53,7 +53,7 @@ def test_the_sets_that_changed_most_come_first_and_those_that_did_not_are_left_o
     assert [one.concepts for one in case_changes(old, new, shown_sets=1).most_changed] == ["much"]
 
 
-def test_the_example_is_the_first_case_that_changed_as_its_set_did():
+def test_the_example_is_the_first_case_that_changed_like_its_set():
     [found] = case_changes(cases_of(a="hmmm"), cases_of(a="mmhh")).most_changed
     assert found.example == ChangedCase(0, ("2", "a"), "miss", "m2", "hit", "h2")
     assert (found.judged, found.miss_to_hit, found.hit_to_miss) == (4, 2, 1)

@@ -60,7 +60,7 @@ def test_two_runs_over_the_same_sets_are_compared_metric_by_metric(compared):
     assert row.notes == ()
 
 
-def test_a_metric_without_statistics_has_a_difference_and_says_why_it_has_no_interval(edited):
+def test_a_metric_without_statistics_has_a_difference_and_the_reason_for_no_interval(edited):
     def measured(value):
         pooled = msgspec.to_builtins(score_of(value, n=48, signature="n:2"))
         return lambda results: results["rows"][0]["metrics"].update(distinct2_pooled=pooled)
@@ -71,7 +71,7 @@ def test_a_metric_without_statistics_has_a_difference_and_says_why_it_has_no_int
     assert found.reason == "its bigrams are counted over all sets together, so it is no mean over sets"
 
 
-def test_sets_are_matched_by_their_words_whatever_their_ids(compared):
+def test_sets_are_matched_by_their_words_and_not_by_their_ids(compared):
     [row] = compared(HITS, dict(reversed(BETTER.items()))).rows
     assert (row.sets, row.cases.miss_to_hit, row.cases.hit_to_miss) == (8, 7, 0)
     assert by_metric(row)["coverage_ordered"].p < 0.05
@@ -97,7 +97,7 @@ def test_runs_without_a_row_in_common_are_refused_naming_what_they_have(edited):
 
     with pytest.raises(CompareError) as caught:
         compare(edited("old", lambda results: None), edited("new", change))
-    assert "no model and condition is in both: " in str(caught.value)
+    assert "the runs have no model and condition in common: " in str(caught.value)
     assert "has 'smollm2-135m' 'ordered'," in str(caught.value)
     assert "has 'smollm2-135m' 'original'; give two runs of the same models, or of one model each" in str(caught.value)
 
@@ -105,15 +105,23 @@ def test_runs_without_a_row_in_common_are_refused_naming_what_they_have(edited):
 @pytest.mark.parametrize(
     ("change", "said", "is_narrowed"),
     [
-        ({"dataset": {"sha256": "ef" * 32}}, f"dataset_sha256 is {'ab' * 32!r} in the old and {'ef' * 32!r} in", True),
-        ({"selection": {"sets": "8:1"}}, "sets is '4:0' in the old and '8:1' in the new", True),
-        ({"selection": {"templates": [0, 1]}}, "templates is [0] in the old and [0, 1] in the new", True),
-        ({"templates_sha256": "ef" * 32}, f"templates_sha256 is {'cd' * 32!r} in the old and {'ef' * 32!r} in", False),
-        ({"matcher": "lemma"}, "in the old and 'lemma' in the new", False),
-        ({"row": {"shots": 1}}, "shots is 0 in the old and 1 in the new", False),
+        (
+            {"dataset": {"sha256": "ef" * 32}},
+            f"dataset_sha256 is {'ab' * 32!r} in the old run and {'ef' * 32!r} in",
+            True,
+        ),
+        ({"selection": {"sets": "8:1"}}, "sets is '4:0' in the old run and '8:1' in the new", True),
+        ({"selection": {"templates": [0, 1]}}, "templates is [0] in the old run and [0, 1] in the new", True),
+        (
+            {"templates_sha256": "ef" * 32},
+            f"templates_sha256 is {'cd' * 32!r} in the old run and {'ef' * 32!r} in",
+            False,
+        ),
+        ({"matcher": "lemma"}, "in the old run and 'lemma' in the new", False),
+        ({"row": {"shots": 1}}, "shots is 0 in the old run and 1 in the new", False),
         (
             {"metrics": {"pbleu": msgspec.to_builtins(score_of(41.0, signature="pbleu|v:2"))}},
-            "pbleu was measured as 'pbleu|v:1' in the old and 'pbleu|v:2' in the new",
+            "pbleu was measured as 'pbleu|v:1' in the old run and 'pbleu|v:2' in the new",
             True,
         ),
     ],
@@ -131,15 +139,16 @@ def test_runs_that_are_not_alike_are_refused_naming_both(edited, change, said, i
     old, new = edited("old", lambda results: None), edited("new", apply)
     with pytest.raises(CompareError) as caught:
         compare(old, new)
-    assert f"'smollm2-135m' 'ordered' in {str(old.path)!r} and {str(new.path)!r}: " in str(caught.value)
+    head = f"'smollm2-135m' 'ordered' in {str(old.path)!r} and {str(new.path)!r} cannot be compared: "
+    assert str(caught.value).startswith(head)
     assert said in str(caught.value)
     assert str(caught.value).endswith(
-        "; run both alike, or add --intersection for the sets, templates and metrics that both have"
+        "; run both with the same options, or add --intersection to compare only what both runs have"
     )
     if is_narrowed:
         assert compare(old, new, intersection=True).rows[0].sets == 8
     else:
-        with pytest.raises(CompareError, match=r"; run both alike$"):
+        with pytest.raises(CompareError, match=r"; run both with the same options$"):
             compare(old, new, intersection=True)
 
 
@@ -151,26 +160,27 @@ def test_a_metric_measured_otherwise_is_left_out_of_an_intersection_and_noted(ed
     [row] = compare(old, new, intersection=True).rows
     assert "coverage_ordered" not in by_metric(row)
     assert row.notes == (
-        "coverage_ordered is left out: it was measured as 'coverage_ordered|v:1' in the old and 'another' in the new",
+        "coverage_ordered is left out: it was measured as 'coverage_ordered|v:1' in the old run and 'another' in the "
+        "new run",
     )
 
 
 def test_other_cases_are_refused_and_an_intersection_takes_the_sets_and_templates_of_both(compared, make_run):
     fewer = {concepts: hits for concepts, hits in BETTER.items() if concepts != "bake_V acake_N kitchen_N"}
-    with pytest.raises(CompareError, match=r"48 cases were run in the old and 84 in the new, 42 in both"):
+    with pytest.raises(CompareError, match=r"the old run has 48 cases and the new run 84, and 42 are in both"):
         compared(HITS, fewer, new_how={"templates": (0, 1)})
     [row] = compared(HITS, fewer, new_how={"templates": (0, 1)}, intersection=True).rows
     assert (row.sets, row.templates, row.cases.miss_to_hit) == (7, (0,), 6)
     assert by_metric(row)["coverage_ordered"].old == pytest.approx(100 * sum(HITS.values()) / 42)
     assert "distinct2" not in by_metric(row)
     assert row.notes == (
-        "of the 8 concept sets and 1 templates of the old, 7 and 1 were asked alike in both",
-        "of the 7 concept sets and 2 templates of the new, 7 and 1 were asked alike in both",
+        "the old run has 8 concept sets and 1 templates; 7 and 1 of them were asked in the same way in both runs",
+        "the new run has 7 concept sets and 2 templates; 7 and 1 of them were asked in the same way in both runs",
     )
 
 
-def test_runs_without_a_set_in_common_are_refused_even_then(compared):
-    with pytest.raises(CompareError, match=r"no concept set was asked in the same way in both; run both alike$"):
+def test_runs_without_a_set_in_common_are_refused_even_for_an_intersection(compared):
+    with pytest.raises(CompareError, match=r"no concept set was asked in the same way in both runs; run both with"):
         compared(HITS, {"push_V hill_N": 1}, intersection=True)
 
 
@@ -187,28 +197,31 @@ def test_what_the_runs_were_made_with_is_noted(edited):
 
     [row] = compare(edited("old", lambda results: None), edited("new", change)).rows
     assert row.notes == (
-        "pbleurt is only in the new",
-        "quantization is 'none' in the old and '4bit' in the new",
-        "revision is 'abc' in the old and 'def' in the new",
+        "pbleurt is only in the new run",
+        "quantization is 'none' in the old run and '4bit' in the new run",
+        "revision is 'abc' in the old run and 'def' in the new run",
     )
 
 
 @pytest.mark.parametrize(
     ("statistics", "said"),
     [
-        ({}, "has no statistics, so no metric can be taken by concept set; run the benchmark again"),
-        ({"pbleu": {"0": {"cs099": [1.0, 1]}}}, "has statistics of set 'cs099', which its generations have no case of"),
+        ({}, "has no statistics, so no metric is known by concept set; run the benchmark again"),
+        (
+            {"pbleu": {"0": {"cs099": [1.0, 1]}}},
+            "has statistics of set 'cs099', but its generations have no case of this set",
+        ),
         ({"pbleu": {"0": {"cs000": [1e200, 1]}}}, "has statistics of set 'cs000' that add up to 1e+200, too large"),
         ({"pbleu": {"0": {"cs000": [-1e200, 1]}}}, "has statistics of set 'cs000' that add up to -1e+200, too large"),
     ],
 )
-def test_statistics_that_cannot_be_taken_by_set_are_refused(compared, statistics, said):
+def test_statistics_that_are_not_known_by_set_are_refused(compared, statistics, said):
     with pytest.raises(ResultsError) as caught:
         compared(HITS, HITS, new_how={"statistics": statistics})
     assert f"new/results.json': 'smollm2-135m' 'ordered' {said}" in str(caught.value)
 
 
-def test_a_case_that_is_there_twice_is_refused(make_run):
+def test_a_case_that_occurs_twice_is_refused(make_run):
     run = load_run(make_run("run", HITS))
-    with pytest.raises(ResultsError, match=r"have case 'smollm2-135m-.*' twice, or set 'cs000' with other words"):
+    with pytest.raises(ResultsError, match=r"have case 'smollm2-135m-.*' twice, or set 'cs000' with different words"):
         compare(run, type(run)(run.path, run.results, (*run.records, run.records[0])))

@@ -88,13 +88,13 @@ def lines_in(tmp_path, *lines: bytes):
         (b"{", "are not JSON ("),
         (b"\xff\xfe", "are not JSON ("),
         (b'{"schema": 1, "x": ' + b"[" * 100_000, "are not JSON ("),
-        (b"{}", "have schema None, this version reads 1"),
-        (b'{"schema": 2}', "have schema 2, this version reads 1"),
-        (b'{"schema": true}', "have schema True, this version reads 1"),
-        (b'{"schema": "\\ud800"}', "have schema '\\ud800', this version reads 1"),
+        (b"{}", "have schema None, but this version reads 1"),
+        (b'{"schema": 2}', "have schema 2, but this version reads 1"),
+        (b'{"schema": true}', "have schema True, but this version reads 1"),
+        (b'{"schema": "\\ud800"}', "have schema '\\ud800', but this version reads 1"),
     ],
 )
-def test_what_is_no_results_file_of_this_version_is_refused(tmp_path, content, said):
+def test_a_file_that_this_version_cannot_read_is_refused(tmp_path, content, said):
     path = tmp_path / "results.json"
     path.write_bytes(content)
     with pytest.raises(ResultsError) as caught:
@@ -104,17 +104,17 @@ def test_what_is_no_results_file_of_this_version_is_refused(tmp_path, content, s
 
 
 @pytest.mark.parametrize("gone", [None, "gate", "generations_sha256"])
-def test_what_a_run_writes_is_read_with_or_without_what_it_may_leave_out(gone):
+def test_a_run_is_read_with_or_without_its_optional_fields(gone):
     plain = {name: value for name, value in WHOLE.items() if name != gone}
     results = read_results(json.dumps(plain).encode("ascii"), "results 'x'")
     assert [row.value("pbleu") for row in results.rows] == [41.0]
     assert [verdict.status for verdict in results.verdicts] == ([] if gone == "gate" else ["passed"])
 
 
-def test_what_no_run_writes_is_named_with_its_value_and_the_way_out():
+def test_a_value_that_no_run_writes_is_named_with_the_way_out():
     assert refusal(damaged("rows", 0, "counts", "hit", value="many")) == (
-        "results 'x': rows[0].counts.hit is 'many': expected `int`, got `str`; run the benchmark again, which asks for "
-        "no reply that is in the cache"
+        "results 'x': rows[0].counts.hit is 'many': expected `int`, got `str`; run the benchmark again, which reuses "
+        "the replies in the cache"
     )
 
 
@@ -191,7 +191,7 @@ def test_a_damaged_value_is_named_with_its_place(place, value):
         (("rows", 0, "made_by"), [{"replies": True}], "rows[0]: made_by has True replies"),
     ],
 )
-def test_a_damaged_value_under_a_name_of_its_own_is_found_by_its_place(keys, value, place):
+def test_a_damaged_value_under_a_users_name_is_found_by_its_place(keys, value, place):
     said = refusal(damaged(*keys, value=value))
     assert said.startswith(f"results 'x': {place}")
     assert said.isprintable()
@@ -206,21 +206,21 @@ def test_a_damaged_value_under_a_name_of_its_own_is_found_by_its_place(keys, val
         (("rows", 0, "metrics", "pbleu", "reason"), "rows[0].metrics[...]: object missing required field `reason`"),
     ],
 )
-def test_what_is_not_there_is_not_taken_for_none(keys, said):
+def test_a_missing_value_is_not_read_as_none(keys, said):
     assert said in refusal(damaged(*keys, is_gone=True))
 
 
 @pytest.mark.parametrize("content", [b"[]", b"null", b"3", b"[" * 100_000])
-def test_what_is_no_object_is_called_the_content(content):
+def test_a_file_that_is_not_an_object_is_named_the_content(content):
     assert refusal(content).startswith("results 'x': the content")
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_what_is_no_number_is_not_json(number):
+def test_a_constant_that_is_not_a_number_is_not_json(number):
     assert "are not JSON" in refusal(damaged("rows", 0, "metrics", "pbleu", "value", value=number))
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_file_that_does_not_exist_is_named(tmp_path):
     with pytest.raises(
         ResultsError, match=r"results '.*results.json' do not exist; give the results.json of a run, or"
     ):
@@ -254,31 +254,31 @@ def test_generations_of_another_run_are_refused(make_run):
         load_run(folder)
     assert str(caught.value) == (
         f"generations {str(path)!r} have sha256 {hashlib.sha256(path.read_bytes()).hexdigest()!r} but the results "
-        f"beside them were made from {hashlib.sha256(content).hexdigest()!r}; take both files from the same run"
+        f"next to them were made from {hashlib.sha256(content).hexdigest()!r}; take both files from the same run"
     )
 
 
-def test_results_without_their_generations_say_to_keep_the_two_together(make_run):
+def test_without_generations_the_message_asks_to_keep_the_two_files_together(make_run):
     folder = make_run("run", HITS)
     (folder / "generations.jsonl").unlink()
     with pytest.raises(
         ResultsError,
-        match=r"generations '.*generations.jsonl' do not exist; it has the replies that results.json was made from, "
-        "so keep the two together",
+        match=r"generations '.*generations.jsonl' do not exist; results.json was made from this file; "
+        "keep the two files together",
     ):
         load_run(folder)
 
 
-def test_results_that_do_not_say_which_generations_are_theirs_are_refused(make_run):
+def test_results_without_the_digest_of_their_generations_are_refused(make_run):
     folder = make_run("run", HITS)
     results = json.loads((folder / "results.json").read_bytes())
     del results["generations_sha256"]
     (folder / "results.json").write_text(json.dumps(results), encoding="ascii")
-    with pytest.raises(ResultsError, match=r"have generations_sha256 None, so nothing says which replies they are of"):
+    with pytest.raises(ResultsError, match=r"have generations_sha256 None, so their generations cannot be checked"):
         load_run(folder)
 
 
-def test_records_are_read_line_by_line_and_blank_lines_are_none(tmp_path):
+def test_records_are_read_line_by_line_and_blank_lines_are_skipped(tmp_path):
     line, record = json.dumps(GOOD).encode("ascii"), record_of(**GOOD)
     path = lines_in(tmp_path, line, b"", line)
     assert load_records(path) == (record, record)
@@ -297,7 +297,7 @@ def test_records_are_read_line_by_line_and_blank_lines_are_none(tmp_path):
         (b"{}", "line 2: the content is {}: "),
     ],
 )
-def test_a_line_that_is_no_record_is_named(tmp_path, line, said):
+def test_a_line_that_is_not_a_record_is_named(tmp_path, line, said):
     path = lines_in(tmp_path, json.dumps(GOOD).encode("ascii"), line)
     with pytest.raises(ResultsError) as caught:
         load_records(path)

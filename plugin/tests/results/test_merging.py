@@ -38,7 +38,7 @@ def row_of(folder):
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 7])
-def test_shards_together_have_the_very_numbers_of_one_run_in_whatever_order_they_are_given(folders, count):
+def test_merged_shards_have_exactly_the_numbers_of_one_run_in_any_order(folders, count):
     whole = load_run(folders.write("whole"))
     shards = [folders.write(f"s{index}", f"{index}/{count}") for index in range(1, min(count, 5) + 1)]
     for given in (shards, shards[::-1]):
@@ -50,7 +50,7 @@ def test_shards_together_have_the_very_numbers_of_one_run_in_whatever_order_they
         assert found.missing == ()
 
 
-def test_what_tokens_cost_is_the_sum_and_unknown_where_a_part_does_not_know(folders):
+def test_the_cost_of_tokens_is_the_sum_and_unknown_if_a_part_does_not_know_it(folders):
     usage = merged(folders.write("a", "1/2"), folders.write("b", "2/2")).results.rows[0].usage
     assert (usage.cost_dollars, usage.new_cost_dollars, usage.uncounted) == (0.5, None, 20)
 
@@ -81,14 +81,14 @@ def test_a_metric_with_a_scoring_model_is_the_mean_over_the_sets_of_all_parts(fo
     assert row.statistics["perplexity"]["0"]["cs004"] == (41.0, 2)
 
 
-def test_a_metric_that_no_part_has_is_absent_for_the_reason_they_give(folders):
+def test_a_metric_that_no_part_has_is_absent_with_their_reason(folders):
     parts = [folders.write(name, shard) for name, shard in (("a", "1/2"), ("b", "2/2"))]
     for part in parts:
         folders.change(part, "rows", 0, "metrics", "pbleurt", "reason", value="no such model")
     assert merged(*parts).results.rows[0].metrics["pbleurt"] == unmeasured("no such model")
 
 
-def test_models_stand_side_by_side_in_the_order_given(folders):
+def test_models_are_in_the_order_given(folders):
     other, half, rest = folders.write("b", model="b"), folders.write("a1", "1/2"), folders.write("a2", "2/2")
     found = merged(other, rest, half)
     assert [row.model for row in found.results.rows] == ["b", "m"]
@@ -96,7 +96,7 @@ def test_models_stand_side_by_side_in_the_order_given(folders):
     assert (found.results.selection.planned, found.missing) == (40, ())
 
 
-def test_missing_shards_are_named_and_the_rest_is_no_complete_run(folders):
+def test_missing_shards_are_named_and_the_merged_run_is_not_complete(folders):
     found = merged(folders.write("a", "2/4"), folders.write("b", "4/4"))
     assert [str(shard) for shard in found.missing] == ["shard 1/4 of 'm'", "shard 3/4 of 'm'"]
     [row] = found.results.rows
@@ -107,7 +107,7 @@ def test_missing_shards_are_named_and_the_rest_is_no_complete_run(folders):
     assert found.results.run.missing_shards[0] == {"model": "m", "shard": "1/4"}
 
 
-def test_the_merged_run_has_the_account_of_every_part_and_no_path(folders):
+def test_the_merged_run_has_the_facts_of_every_part_and_no_path(folders):
     parts = [folders.write("a", "1/2"), folders.write("b", "2/2")]
     folders.change(parts[1], "run", "started", value="2026-11-29T10:00:00+00:00")
     folders.change(parts[1], "run", "command_line", value=["--ocg-output", "/home/x"])
@@ -139,7 +139,11 @@ def test_the_merged_run_has_the_account_of_every_part_and_no_path(folders):
             f"pbleurt of 'm' 'ordered' is 'not measured ({NOT_ASKED})' in 'A' but 'x' in 'B'",
         ),
         (("selection", "shard"), "2/3", "the number of shards of 'm' is 2 in 'A' but 3 in 'B'"),
-        (("selection", "whole", "sets"), 6, "the number of concept sets of the whole of 'm' is 5 in 'A' but 6 in 'B'"),
+        (
+            ("selection", "whole", "sets"),
+            6,
+            "the number of concept sets of the whole run of 'm' is 5 in 'A' but 6 in 'B'",
+        ),
     ],
 )
 def test_what_differs_between_two_parts_is_named_with_both_values_and_folders(folders, keys, value, said):
@@ -148,12 +152,12 @@ def test_what_differs_between_two_parts_is_named_with_both_values_and_folders(fo
     assert said in refusal(*parts).replace(f"{folders.path}/", "")
 
 
-def test_a_difference_says_the_way_out(folders):
+def test_a_difference_is_reported_with_the_way_out(folders):
     parts = [folders.write("A", "1/2"), folders.write("B", "2/2")]
     folders.change(parts[1], "run", "versions", "pytest_ocg", value="9")
     assert refusal(*parts) == (
-        f"version of pytest_ocg is '0.1.0' in {str(parts[0])!r} but '9' in {str(parts[1])!r}; merge what was run with "
-        "the same options by the same versions"
+        f"version of pytest_ocg is '0.1.0' in {str(parts[0])!r} but '9' in {str(parts[1])!r}; merge only runs with the "
+        "same options and the same versions"
     )
 
 
@@ -161,19 +165,19 @@ def test_a_difference_says_the_way_out(folders):
     ("keys", "value", "said"),
     [
         (("selection", "shard"), "1/2", "shard 1/2 of 'm' is in 'A' and in 'B'; leave one of them out"),
-        (("selection", "shard"), None, "'m' is whole in 'B' and again in 'A'; leave one of them out"),
+        (("selection", "shard"), None, "all cases of 'm' are in 'B', and some are also in 'A'; leave one of them out"),
         (("selection", "shard"), "3/2", "'B/results.json' have shard '3/2' ("),
-        (("selection", "whole"), None, "'B/results.json' have shard '2/2' and do not say of what whole; run it again"),
+        (("selection", "whole"), None, "'B/results.json' have shard '2/2', but not its whole run; run it again"),
         (("selection", "complete"), False, "(complete is False); run it again"),
         (("selection", "cut"), "interrupted", "run was cut: 'interrupted'; run it again"),
         (("rows", 0, "counts", "miss"), 0, "partial run ("),
-        (("selection", "conditions"), ["original"], "not one row for each model and condition of ['original']"),
-        (("rows",), [], "not one row for each model and condition of ['ordered']"),
-        (("rows", 0, "made_by"), [], "made_by does not count the cases in its generations"),
+        (("selection", "conditions"), ["original"], "but need one row for each model and condition of ['original']"),
+        (("rows",), [], "but need one row for each model and condition of ['ordered']"),
+        (("rows", 0, "made_by"), [], "made_by does not match the number of cases in its generations"),
         (("rows", 0, "statistics", "pbleu", "0", "cs9"), [1.0, 1], "take both files from the same run"),
     ],
 )
-def test_a_part_that_is_not_whole_in_itself_or_overlaps_is_refused_by_name(folders, keys, value, said):
+def test_a_part_that_is_not_complete_or_overlaps_is_refused_by_name(folders, keys, value, said):
     parts = [folders.write("A", "1/2"), folders.write("B", "2/2")]
     folders.change(parts[1], *keys, value=value)
     assert said in refusal(*parts).replace(f"{folders.path}/", "")
@@ -190,10 +194,10 @@ def test_shards_that_are_less_than_the_whole_are_refused(folders):
     parts = [folders.write("A", "1/2"), folders.write("B", "2/2")]
     for part in parts:
         folders.change(part, "selection", "whole", "cases_per_row", value=24)
-    assert "all shards of 'm' 'ordered' have 20 cases together, but the whole in " in refusal(*parts)
+    assert "all shards of 'm' 'ordered' have 20 cases together, but the whole run of " in refusal(*parts)
 
 
-def test_a_metric_that_would_be_measured_otherwise_here_is_refused(folders):
+def test_a_metric_that_would_be_measured_differently_here_is_refused(folders):
     parts = [folders.write("A", "1/2"), folders.write("B", "2/2")]
     for part in parts:
         folders.change(part, "rows", 0, "metrics", "pbleu", "signature", value="version:1")
@@ -203,11 +207,11 @@ def test_a_metric_that_would_be_measured_otherwise_here_is_refused(folders):
     assert repr(str(parts[0])) in said
 
 
-def test_a_case_that_is_there_twice_is_refused(folders):
+def test_a_case_that_occurs_twice_is_refused(folders):
     part = folders.write("A", "1/2")
     run = load_run(part)
     twice = (run.records[0], *run.records[:-1])
-    with pytest.raises(MergeError, match=r"case 'm-ordered-t0-.*' is there 2 times; run the benchmark again"):
+    with pytest.raises(MergeError, match=r"case 'm-ordered-t0-.*' occurs 2 times; run the benchmark again"):
         merge([type(run)(run.path, run.results, twice)])
 
 
@@ -215,5 +219,5 @@ def test_replies_that_were_changed_are_refused(folders):
     part = folders.write("A", "1/2")
     path = part / "generations.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace("again", "since", 1), encoding="utf-8")
-    with pytest.raises(ResultsError, match=r"have sha256 .* but the results beside them were made from"):
+    with pytest.raises(ResultsError, match=r"have sha256 .* but the results next to them were made from"):
         merged(part)

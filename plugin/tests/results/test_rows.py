@@ -31,7 +31,7 @@ def test_a_whole_run_has_no_problems_and_shows_its_patterns(results):
     assert (row.row.name, row.signature["shots"]) == (("smollm2-135m", "ordered", 0), 0)
 
 
-def test_every_row_is_there_in_its_order(make_results):
+def test_every_row_is_returned_in_its_order(make_results):
     assert [row.row.condition for row in rows_of(make_results("original", "ordered"))] == ["original", "ordered"]
     assert rows_of({}) == ()
 
@@ -43,14 +43,14 @@ def test_every_row_is_there_in_its_order(make_results):
         ({"run": 192, "complete": True}, ("partial run (192 of 576 cases)",)),
         (
             {"cut": "stopping after 1 failures", "run": 3, "complete": False},
-            ("run was cut: 'stopping after 1 failures'", "partial run (3 of 576 cases)"),
+            ("the run was cut: 'stopping after 1 failures'", "partial run (3 of 576 cases)"),
         ),
-        ({"cut": "interrupted", "complete": False}, ("run was cut: 'interrupted'",)),
+        ({"cut": "interrupted", "complete": False}, ("the run was cut: 'interrupted'",)),
         ({"shard": "1/4"}, ("only shard '1/4' of the run; merge all shards with `ocg merge`",)),
-        ({"complete": False}, ("the run does not call itself complete (complete is False)",)),
+        ({"complete": False}, ("the run is not marked as complete (complete is False)",)),
     ],
 )
-def test_a_run_that_is_not_whole_says_so(results, selection, said):
+def test_a_run_that_is_not_complete_has_the_reason(results, selection, said):
     results["selection"].update(selection)
     assert problems(results) == said
 
@@ -66,12 +66,12 @@ def test_a_cut_run_and_a_shard_do_not_show_their_patterns(results, key, value):
     ("counts", "said"),
     [({"hit": 3, "miss": 0}, "partial run (3 of 576 cases)"), ({"miss": 454}, "partial run (577 of 576 cases)")],
 )
-def test_a_row_whose_counts_do_not_add_up_says_so(results, counts, said):
+def test_a_row_whose_counts_do_not_add_up_has_the_reason(results, counts, said):
     results["rows"][0]["counts"].update(counts)
     assert problems(results) == (said,)
 
 
-def test_a_partial_run_says_so_once_however_many_counts_say_it(results):
+def test_a_partial_run_has_one_reason_even_if_several_counts_show_it(results):
     results["selection"].update(run=3, complete=False)
     results["rows"][0]["counts"].update(hit=3, miss=0)
     assert problems(results) == ("partial run (3 of 576 cases)",)
@@ -116,7 +116,7 @@ def test_tokens_are_counted_of_all_cases_and_of_those_that_were_not_in_the_cache
     assert usage_of(TOKENS, None) == USAGE
 
 
-def test_with_a_price_tokens_cost_what_they_cost():
+def test_with_a_price_the_cost_of_tokens_is_known():
     costs = {"cost_dollars": 60e-6 * 2 + 12e-6 * 8, "new_cost_dollars": 40e-6 * 2 + 5e-6 * 8}
     found = usage_of(TOKENS, Price(input=2.0, output=8.0, date="2026-11-30"))
     assert msgspec.structs.asdict(found) == pytest.approx(msgspec.structs.asdict(USAGE) | costs)

@@ -31,13 +31,13 @@ def test_the_signature_of_a_run_is_read_from_its_results(make_results):
     assert tuple(SIGNATURE) == SIGNATURE_KEYS
 
 
-def test_a_run_over_all_sets_says_all(make_results):
+def test_a_run_over_all_sets_has_sets_all(make_results):
     results = make_results()
     results["selection"]["sets"] = None
     assert signature(results)["sets"] == "all"
 
 
-def test_what_the_identity_of_a_model_does_not_say_is_none(make_results):
+def test_a_fact_that_the_identity_of_a_model_does_not_have_is_none(make_results):
     results = make_results()
     del results["rows"][0]["identity"]["quantization"]
     assert signature(results)["quantization"] is None
@@ -69,7 +69,7 @@ def test_what_the_identity_of_a_model_does_not_say_is_none(make_results):
         ({"sets": "4:1", "shots": 1, "seed": 7}, ["shots", "sets"]),
     ],
 )
-def test_only_what_is_wanted_and_not_alike_differs(wanted, differing):
+def test_only_keys_that_are_wanted_and_not_equal_differ(wanted, differing):
     assert list(differing_keys(SIGNATURE, wanted)) == differing
 
 

@@ -52,7 +52,7 @@ def summed(*records, metrics=CHEAP, model="m", condition="ordered", measures=Non
     )  # fmt: skip
 
 
-def test_a_row_says_of_itself_what_it_was_given():
+def test_a_row_has_the_fields_of_its_frame():
     frame = RowFrame("m", "ordered", 1, "GPT-4o", {"dtype": "float32"}, {}, planned=3, selected=2, matcher="inflection")
     row = summarise_row(frame, [reply()], metrics=(), measure=pytest.fail, provenances={})
     assert (row.name, row.published_as, row.identity) == (("m", "ordered", 1), "GPT-4o", {"dtype": "float32"})
@@ -77,7 +77,7 @@ def test_the_ordered_rate_is_the_ratio_of_the_averages_over_templates_and_not_th
     assert [row.by_template[name]["ordered_rate"] for name in ("0", "1")] == [100, 50]
 
 
-def test_templates_count_alike_however_many_replies_they_have():
+def test_templates_have_equal_weight_for_any_their_number_of_replies():
     row = summed(*[reply(template=0, in_order=False)] * 9, reply(template=1))
     assert row.value("coverage_ordered") == 50
 
@@ -90,7 +90,7 @@ def test_without_a_scored_reply_every_metric_is_absent_with_a_reason():
         assert score.reason, name
 
 
-def test_what_needs_a_scoring_model_or_was_not_asked_for_is_absent_and_says_so():
+def test_a_metric_that_needs_a_scoring_model_or_was_not_asked_for_is_absent_with_a_reason():
     row = summed(reply(), metrics=("pbleu",))
     assert row.metrics["diverse_rate"] == unmeasured(NOT_ASKED)
     assert row.value("coverage_ordered") == 100
@@ -105,14 +105,14 @@ class Lengths:
         return Measurement(Score(sum(lengths) / len(lengths), len(lengths), "lengths:1"), {}, None)
 
 
-def test_a_metric_of_a_hook_is_measured_and_stands_after_those_that_are_shipped():
+def test_a_metric_of_a_hook_is_measured_and_comes_after_the_shipped_ones():
     measures = Measures(("lengths",), own={"lengths": Lengths})
     row = summed(reply(text="one"), reply(text="three"), metrics=("lengths",), measures=measures)
     assert list(row.metrics) == [*catalogue.METRICS, "lengths"]
     assert (row.value("lengths"), row.metrics["lengths"].n) == (4, 2)
 
 
-def test_a_metric_of_a_hook_that_fails_has_no_value_and_says_why():
+def test_a_metric_of_a_hook_that_fails_has_no_value_and_a_reason():
     measures = Measures(("lengths",), own={"lengths": lambda: 1 / 0})
     with pytest.raises(MetricError, match=r"^lengths failed with ZeroDivisionError: division by zero$"):
         measure_metric("lengths", {}, measures=measures)
@@ -164,7 +164,7 @@ def test_deltas_are_ordered_minus_original_of_the_same_model():
     assert [row.delta_vs_original for row in rows[1:]] == [None, None]
 
 
-def test_the_statistics_of_the_sets_give_the_scores_back():
+def test_the_scores_can_be_computed_from_the_statistics_of_the_sets():
     row = summed(
         reply(template=0), reply(template=0, covered=False, in_order=False), reply(template=0, set_id="cs001"),
         reply(template=3, text="rain"), reply(template=3, in_order=False), error(template=3, set_id="cs002"),
@@ -205,7 +205,7 @@ def score(name, value, statistics, *, reason=""):
     return score_of(measured, intervals(statistics).get(name), name)
 
 
-def test_a_score_is_what_was_measured_with_its_interval_over_the_sets():
+def test_a_score_is_the_measurement_with_its_interval_over_the_sets():
     found = score("pbleu", 25.0, {"pbleu": {"0": SETS}})
     assert (found.value, found.n, found.signature, found.reason) == (25.0, 48, "pbleu:1", None)
     assert (found.left_out, found.cut, found.sets, found.interval_reason) == (2, 3, 12, None)
@@ -235,7 +235,7 @@ def test_few_sets_have_an_error_but_no_interval():
         ("pbleu", None, "the metric has no value"),
     ],
 )
-def test_a_metric_without_an_interval_says_why(name, value, reason):
+def test_a_metric_without_an_interval_has_the_reason(name, value, reason):
     found = score(name, value, {"pbleu": {"0": SETS}}, reason="" if value else "nothing was scored")
     assert (found.interval, found.standard_error, found.sets, found.interval_reason) == (None, None, 0, reason)
     assert found.reason == (None if value else "nothing was scored")

@@ -47,7 +47,7 @@ def test_any_results_survive_being_written(plain):
     assert read_results(results_json(results, DIGEST), "results 'x'") == expected
 
 
-def test_what_there_is_not_is_left_out_only_where_it_may_be():
+def test_a_missing_value_is_left_out_only_if_it_is_optional():
     plain = written({"rows": [{"metrics": {"pbleu": {}, "pbleurt": {"signature": "x"}}}]})
     [row] = plain["rows"]
     assert list(plain) == [*full_results({}), "generations_sha256"]
@@ -65,7 +65,7 @@ def test_the_statistics_of_a_template_are_on_one_line_and_all_is_ascii():
     assert re.search(rb'\n +"0": \{"cs000": \[1\.0, 2\], "cs001": \[2\.0, 4\]\}\n', content)
 
 
-def test_both_files_are_written_and_say_that_they_belong_together(tmp_path):
+def test_both_files_are_written_and_the_digest_shows_that_they_belong_together(tmp_path):
     records = [record_of(reply="café \ud800"), record_of(id="m-2", outcome="error")]
     write_results(tmp_path / "new" / "folder", results_of({}), [record_line(record) for record in records])
     run = load_run(tmp_path / "new" / "folder")
@@ -74,7 +74,7 @@ def test_both_files_are_written_and_say_that_they_belong_together(tmp_path):
     assert run.results.generations_sha256 == hashlib.sha256(content).hexdigest()
 
 
-def test_a_folder_that_cannot_be_made_is_named_with_the_way_out(tmp_path):
+def test_a_folder_that_cannot_be_created_is_named_with_the_way_out(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ResultsError) as caught:
         write_results(tmp_path / "file", results_of({}), [], way_out="choose another")
@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_way_out(tmp_path):
     )
 
 
-def test_where_the_new_cannot_be_written_the_old_stays_and_nothing_else_is_left(tmp_path, monkeypatch):
+def test_if_the_new_file_cannot_be_written_the_old_one_stays_and_nothing_else_is_left(tmp_path, monkeypatch):
     path = tmp_path / "results.json"
     write_whole(path, b"old")
 
@@ -97,12 +97,12 @@ def test_where_the_new_cannot_be_written_the_old_stays_and_nothing_else_is_left(
 
 
 @pytest.mark.parametrize("complete", [True, False])
-def test_results_that_are_not_complete_go_apart(tmp_path, complete):
+def test_results_that_are_not_complete_go_to_their_own_folder(tmp_path, complete):
     folder = results_folder(tmp_path, results_of({"selection": {"complete": complete}}))
     assert folder == (tmp_path if complete else tmp_path / "partial")
 
 
-def test_an_output_that_is_a_file_is_refused_and_one_that_is_not_there_yet_is_not(tmp_path):
+def test_an_output_that_is_a_file_is_refused_and_one_that_does_not_exist_is_accepted(tmp_path):
     (tmp_path / "file").touch()
     check_output(tmp_path / "not" / "yet")
     for output in (tmp_path / "file", tmp_path / "file" / "folder"):

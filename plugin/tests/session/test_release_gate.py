@@ -91,7 +91,7 @@ def test_a_drop_within_the_noise_of_twelve_sets_passes_and_is_told(release):
         result.stdout.fnmatch_lines(
             [
                 f"gate: coverage_unordered 9?.? [[]*, *] is ?.? under {source} 100.0, beyond max_drop 1.0, but within "
-                "noise (12 concept sets can show a drop of *; to show this one takes about * sets)",
+                "noise (12 concept sets can show a drop of *; about * sets are needed to show this one)",
                 f"gate: PASSED {MODEL} (5 limits hold)",
             ]
         )
@@ -114,8 +114,8 @@ def test_a_baseline_of_other_sets_is_not_counted_from(release):
     assert result.ret == 10
     result.stdout.fnmatch_lines(
         [
-            f"gate: NOT EVALUATED {MODEL} the baseline run cannot be counted from, for `ocg compare` refuses it: *"
-            "dataset_sha256 is '*' in the old and '*' in the new; *"
+            f"gate: NOT EVALUATED {MODEL} the baseline run cannot be used, because `ocg compare` refuses it: *"
+            "dataset_sha256 is '*' in the old run and '*' in the new run; *"
         ]
     )
 
@@ -123,7 +123,7 @@ def test_a_baseline_of_other_sets_is_not_counted_from(release):
 def test_a_baseline_that_no_limit_counts_from_is_told(release):
     result = judged(release, "--ocg-baseline", "first")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["note: no limit counts from the baseline run; add max_drop or max_rise*"])
+    result.stdout.fnmatch_lines(["note: no limit uses the baseline run; add max_drop or max_rise*"])
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,10 @@ def test_a_baseline_that_no_limit_counts_from_is_told(release):
     [
         (("--ocg-baseline", "nowhere"), "ERROR: results 'nowhere' do not exist; give the results.json of a run*"),
         (("--ocg-baseline", "sets.jsonl"), "ERROR: results 'sets.jsonl' are not JSON*"),
-        (("--ocg-thresholds", "published", "--ocg-write-thresholds"), "ERROR: thresholds 'published' are those that*"),
+        (
+            ("--ocg-thresholds", "published", "--ocg-write-thresholds"),
+            "ERROR: thresholds 'published' come with the package*",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_a_usage_error_before_anything_runs(bench, arguments, said):
@@ -163,7 +166,7 @@ def test_published_thresholds_apply_only_when_they_are_named(bench):
         "    return ScriptedBackend(quarter)\n"
     )
     unnamed = bench.run(model="gemma2-9b")
-    unnamed.stdout.fnmatch_lines(["gate: NOT EVALUATED gemma2-9b no thresholds for this model; take them with *"])
+    unnamed.stdout.fnmatch_lines(["gate: NOT EVALUATED gemma2-9b no thresholds for this model; write them with *"])
     named = bench.run("--ocg-thresholds", "published", model="gemma2-9b")
     named.stdout.fnmatch_lines(["gate: NOT EVALUATED gemma2-9b *dataset_sha256 is * but the thresholds are for '30a0*"])
     assert (unnamed.ret, named.ret) == (1, 1)
