@@ -166,7 +166,7 @@ def test_every_shipped_file_can_be_loaded_and_is_named_for_its_model():
     ("content", "says"),
     [
         (b"schema = 1\n# \xff", "UTF-8 at byte 13"),
-        (b"#" * (MAX_FILE_BYTES + 1), f"over {MAX_FILE_BYTES} bytes"),
+        (b"#" * (MAX_FILE_BYTES + 1), f"the limit is {MAX_FILE_BYTES}"),
         (b"", "schema is None"),
     ],
 )

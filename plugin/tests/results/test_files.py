@@ -231,7 +231,7 @@ def test_a_file_too_large_for_results_is_not_read(tmp_path):
     path = tmp_path / "results.json"
     path.touch()
     os.truncate(path, MAX_RESULTS_BYTES + 1)
-    with pytest.raises(ResultsError, match=f"are over {MAX_RESULTS_BYTES} bytes, too large"):
+    with pytest.raises(ResultsError, match=f"too large: .* the limit is {MAX_RESULTS_BYTES}"):
         load_results(path)
 
 
@@ -311,16 +311,16 @@ def test_a_line_that_is_not_a_record_is_named(tmp_path, line, said):
         ({"shots": True}, "shots is True: "),
         ({"template": 1.0}, "template is 1.0: "),
         ({"set": None}, "set is None: "),
-        ({"concepts": [], "positions": []}, "concepts () do not go with the pattern 'VN'"),
+        ({"concepts": [], "positions": []}, "concepts () do not match the pattern 'VN'"),
         ({"concepts": ["bake", 3]}, "concepts[1] is 3: "),
-        ({"pattern": "V"}, "concepts ('bake', 'cake') do not go with the pattern 'V'"),
+        ({"pattern": "V"}, "concepts ('bake', 'cake') do not match the pattern 'V'"),
         ({"outcome": "won"}, "outcome is 'won': "),
         ({"outcome": []}, "outcome is []: "),
         ({"reply": None}, "reply is None: "),
         ({"covered": 1}, "covered is 1: "),
         ({"missing": [3]}, "missing[0] is 3: "),
         ({"order_break": 4}, "order_break is 4: "),
-        ({"positions": [[1]]}, "positions ((1,),) are not one list for each of the concepts"),
+        ({"positions": [[1]]}, "positions ((1,),) must have one list for each concept"),
         ({"positions": [1, 2]}, "positions[0] is 1: "),
         ({"positions": [[0], [-1]]}, "positions[1][0] is -1: "),
         ({"outcome": "error"}, "reply is 'Bake a cake.': "),
@@ -339,5 +339,5 @@ def test_generations_too_large_are_not_read(tmp_path):
     path = tmp_path / "generations.jsonl"
     path.touch()
     os.truncate(path, MAX_GENERATIONS_BYTES + 1)
-    with pytest.raises(ResultsError, match=f"are over {MAX_GENERATIONS_BYTES} bytes, too large"):
+    with pytest.raises(ResultsError, match=f"too large: .* the limit is {MAX_GENERATIONS_BYTES}"):
         load_records(path)

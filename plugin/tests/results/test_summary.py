@@ -222,7 +222,7 @@ def test_few_sets_have_an_error_but_no_interval():
     few = {name: SETS[name] for name in list(SETS)[:4]}
     found = score("pbleu", 18.75, {"pbleu": {"0": few}})
     assert (found.interval, found.sets) == (None, 4)
-    assert found.interval_reason == "4 concept sets; an interval takes 6 or more"
+    assert found.interval_reason == "4 concept sets; an interval needs 6 or more"
     assert found.standard_error > 0
 
 
