@@ -113,7 +113,7 @@ def require_backend(made: Any, model: str) -> Backend:
     if missing:
         raise ModelError(
             f"model {model!r}: pytest_ocg_make_backend returned {made!r}, which has no {', '.join(missing)}; return an "
-            "object with the methods of pytest_ocg.backends.base.Backend, such as a ScriptedBackend, or None"
+            "object with the methods of pytest_ocg.Backend, such as a ScriptedBackend, or None"
         )
     backend: Backend = made
     return backend
