@@ -174,7 +174,7 @@ def test_a_reply_that_is_none_ends_the_run_naming_what_was_asked(bench):
     ("made", "message"),
     [
         ("lambda prompt: 'x'", "model 'scripted_quarter': pytest_ocg_make_backend returned <function *>, which has no "
-         "identity, preferred_batch_size, generate, provenance, close; return an object with *base.Backend*"),
+         "identity, preferred_batch_size, generate, provenance, close; return an object with *pytest_ocg.Backend*"),
         ("ScriptedBackend", "scripted_quarter: the backend failed with TypeError: *identity() missing 1 required *"),
     ],
     ids=["function", "class"],
