@@ -22,7 +22,7 @@ OWNERS = {
     "sacrebleu": {"metrics/pbleu"},
     "psutil": {"run/cache/opening"},
     "pyarrow": {"inputs/concept_sources", "report/export"},
-    "tabulate": {"report/summary_table"},
+    "tabulate": {"report/markup"},
     "tomlkit": {"gate/renewal"},
     "xdist": {"session/distribution"},
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pytest_ocg.errors import CacheError, OptionError, did_you_mean, printable
-from pytest_ocg.report.summary_table import render_grid
+from pytest_ocg.report.markup import render_grid
 from pytest_ocg.run.cache.cache import FILE_NAME, Cache, ModelUsage, default_cache_directory
 
 _COLUMNS = ("model", "replies", "size", "ways made", "first", "last")

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from pytest_ocg.errors import printable
 from pytest_ocg.inputs.models import ModelSpec, load_registry
-from pytest_ocg.report.summary_table import render_grid
+from pytest_ocg.report.markup import render_grid
 
 _COLUMNS = ("name", "source", "backend", "quantization", "note")
 

@@ -21,7 +21,7 @@ from pytest_ocg.gate.files import (
 from pytest_ocg.gate.published import write_published
 from pytest_ocg.gate.thresholds import MARGIN, Limit, Thresholds
 from pytest_ocg.inputs.files import resource
-from pytest_ocg.report.summary_table import render_grid
+from pytest_ocg.report.markup import render_grid
 from pytest_ocg.results.files import load_results
 from pytest_ocg.results.rows import run_rows
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from pytest_ocg.errors import printable
 from pytest_ocg.metrics import catalogue
-from pytest_ocg.report.markup import code, collapsible, number, table
-from pytest_ocg.report.summary_table import render_grid
+from pytest_ocg.report.markup import code, collapsible, number, render_grid, table
 from pytest_ocg.results.case_changes import CaseChanges, ChangedSet
 from pytest_ocg.results.comparison import Comparison, RowComparison
 from pytest_ocg.statistics.differences import Difference

@@ -1,4 +1,4 @@
-"""Markdown markup that no inserted text can break: inline code, tables and collapsible sections."""
+"""Tables of plain text, and Markdown that no inserted text can break: inline code, tables and collapsible sections."""
 
 from __future__ import annotations
 
@@ -25,6 +25,20 @@ def code(text: str, limit: int = 300) -> str:
 def number(value: float | None, form: str = ".2f") -> str:
     """The number as text for a cell; a dash without a value."""
     return "-" if value is None else format(value, form)
+
+
+def render_grid(titles: Sequence[str], lines: Sequence[Sequence[str]], *, left: int) -> list[str]:
+    """The lines under titles of one or two lines each; the first `left` columns are left-aligned, the others right."""
+    from tabulate import tabulate
+
+    above = [title.rpartition("\n")[0] for title in titles]
+    below = [title.rpartition("\n")[2] for title in titles]
+    heads = [above, below] if any(above) else [below]
+    grid = [*heads, *lines]
+    rule = ["-" * max(len(line[column]) for line in grid) for column in range(len(titles))]
+    alignment = ["left" if column < left else "right" for column in range(len(titles))]
+    table: str = tabulate([*heads, rule, *lines], tablefmt="plain", colalign=alignment, disable_numparse=True)
+    return table.splitlines()
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> list[str]:

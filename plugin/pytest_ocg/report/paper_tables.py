@@ -17,8 +17,7 @@ from pytest_ocg.analysis.paper_tables import (
 from pytest_ocg.errors import printable
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.grids import Grid, spread_text, text_grid
-from pytest_ocg.report.markup import code, escape, number, table
-from pytest_ocg.report.summary_table import render_grid
+from pytest_ocg.report.markup import code, escape, number, render_grid, table
 
 _LONGEST_LINE = 2_000
 

@@ -9,7 +9,7 @@ from itertools import chain, zip_longest
 from pytest_ocg.errors import printable
 from pytest_ocg.inputs.published import PAPER_SETS, PAPER_SHA256, PAPER_TEMPLATES, ModelRow, load_published
 from pytest_ocg.metrics import catalogue
-from pytest_ocg.report.markup import number
+from pytest_ocg.report.markup import number, render_grid
 from pytest_ocg.results.schema import MetricScore, Results, Row
 from pytest_ocg.run.record import (
     CaseRecord,
@@ -53,20 +53,6 @@ def titles_of(rows: Sequence[Row]) -> dict[str, str]:
     """The title of each metric that has a value in any row, the shipped metrics first."""
     names = dict.fromkeys((*catalogue.METRICS, *(name for row in rows for name in row.metrics)))
     return {name: catalogue.title_of(name) for name in names if any(row.value(name) is not None for row in rows)}
-
-
-def render_grid(titles: Sequence[str], lines: Sequence[Sequence[str]], *, left: int) -> list[str]:
-    """The lines under titles of one or two lines each; the first `left` columns are left-aligned, the others right."""
-    from tabulate import tabulate
-
-    above = [title.rpartition("\n")[0] for title in titles]
-    below = [title.rpartition("\n")[2] for title in titles]
-    heads = [above, below] if any(above) else [below]
-    grid = [*heads, *lines]
-    rule = ["-" * max(len(line[column]) for line in grid) for column in range(len(titles))]
-    alignment = ["left" if column < left else "right" for column in range(len(titles))]
-    table: str = tabulate([*heads, rule, *lines], tablefmt="plain", colalign=alignment, disable_numparse=True)
-    return table.splitlines()
 
 
 def footnotes(metrics: Iterable[Mapping[str, MetricScore]]) -> Iterator[str]:
