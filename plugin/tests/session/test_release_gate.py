@@ -107,6 +107,26 @@ def test_a_drop_in_most_sets_is_shown_by_the_pairs(release):
     result.stdout.fnmatch_lines(["gate: FAILED *the baseline run's 100.0, beyond max_drop 1.0; 12 concept sets show *"])
 
 
+SPOILED = """
+from pathlib import Path
+
+def pytest_runtest_setup():
+    for path in ("t.toml", "first/results.json", "first/generations.jsonl"):
+        Path(path).write_text("edited during the run")
+"""
+
+
+def test_files_edited_during_the_run_cannot_change_the_verdict(release):
+    rewrite(release, "min = 99.0\nbaseline = 100.0", "max_drop = 1.0\nbaseline = 100.0")
+    rewrite(release, "min = 24.0", "min = 1.0")
+    worse = shuffled(release, 10)
+    release.pytester.makeconftest(SPOILED)
+    result = judged(release, "--ocg-outputs", worse, "--ocg-baseline", "first", model=MODEL)
+    assert (release.path / "t.toml").read_text() == "edited during the run"
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["gate: FAILED *the baseline run's 100.0, beyond max_drop 1.0; 12 concept sets show *"])
+
+
 def test_a_baseline_of_other_sets_is_not_counted_from(release):
     rewrite(release, "min = 99.0\nbaseline = 100.0", "max_drop = 1.0\nbaseline = 100.0")
     release.run("--ocg-output", "other")
