@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -247,3 +248,11 @@ class Bench:
 def bench(pytester: pytest.Pytester, kept: Kept) -> Bench:
     """The benchmark on three concept sets: 72 cases, of which `scripted:quarter` hits 18."""
     return Bench(pytester, kept)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt here, and stops a child; a shell starts a background job with SIGINT ignored."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)

@@ -126,6 +126,7 @@ def test_no_credit_in_mid_run_loses_nothing_and_the_next_run_goes_on(bench, way)
     assert bench.results()["rows"][0]["counts"]["cached"] == 30
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_in_mid_batch_keeps_the_replies_that_came(bench):
     with FaultServer(lambda request: in_order(request) if request.number < 5 else Answer(kind="silence")) as server:
         command = [

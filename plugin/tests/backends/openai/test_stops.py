@@ -107,6 +107,7 @@ def test_a_server_that_does_not_exist_is_reported(hosted):
         hosted.backend_of(server, limits=limits).generate(PROMPTS)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_keeps_the_replies_so_far(hosted):
     def answer(request):
         if request.number == 6:
