@@ -70,6 +70,13 @@ def did_you_mean(name: str, known: Iterable[str], limit: int = 1) -> str:
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
+def counted(number: int, noun: str) -> str:
+    """The number with its noun: `1 reply`, `2,000 replies`. The noun is given in the singular."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+
+
 def printable(text: str, limit: int = 300) -> str:
     """The text on one line, cut at `limit` characters; control characters are written as escapes."""
     short = text[:limit]

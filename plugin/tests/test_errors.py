@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ocg.errors import did_you_mean, printable, quote
+from pytest_ocg.errors import counted, did_you_mean, printable, quote
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,18 @@ def test_a_shown_value_is_short_however_large_or_deep_it_is():
 )
 def test_only_a_near_name_is_suggested(name, limit, said):
     assert did_you_mean(name, ("pbleu", "pbleurt", "distinct2"), limit) == said
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "case", "0 cases"),
+        (1, "case", "1 case"),
+        (27648, "case", "27,648 cases"),
+        (1, "reply", "1 reply"),
+        (2, "reply", "2 replies"),
+        (1, "concept set", "1 concept set"),
+    ],
+)
+def test_a_number_agrees_with_its_noun(number, noun, text):
+    assert counted(number, noun) == text

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_ocg.errors import CacheError, OptionError, did_you_mean, printable
+from pytest_ocg.errors import CacheError, OptionError, counted, did_you_mean, printable
 from pytest_ocg.report.markup import render_grid
 from pytest_ocg.run.cache.cache import FILE_NAME, Cache, ModelUsage, default_cache_directory
 
@@ -64,7 +64,10 @@ def _show(cache: Cache, arguments: argparse.Namespace, stream: TextIO) -> int:
     for line in _table(usage):
         _write(stream, line)
     total = sum(model.replies for model in usage)
-    _write(stream, f"{total:,} replies of {len(usage)} models, {size_text(size_bytes)} on disk: {cache.path}")
+    _write(
+        stream,
+        f"{counted(total, 'reply')} of {counted(len(usage), 'model')}, {size_text(size_bytes)} on disk: {cache.path}",
+    )
     return 0
 
 
@@ -77,7 +80,7 @@ def _prune(cache: Cache, arguments: argparse.Namespace, before: datetime | None,
         write_line(line)
     if not replies and not arguments.all:
         deleted = 0
-    elif arguments.yes or _is_confirmed(f"{replies:,} replies in {cache.path}"):
+    elif arguments.yes or _is_confirmed(f"{counted(replies, 'reply')} in {cache.path}"):
         deleted = cache.prune(arguments.model, before)
     else:
         write_line("nothing was deleted")
@@ -87,7 +90,7 @@ def _prune(cache: Cache, arguments: argparse.Namespace, before: datetime | None,
         stream,
         {"path": str(cache.path), "deleted": deleted}
         if arguments.json
-        else f"{deleted:,} replies deleted, {size} left on disk: {cache.path}",
+        else f"{counted(deleted, 'reply')} deleted, {size} left on disk: {cache.path}",
     )
     return 0
 

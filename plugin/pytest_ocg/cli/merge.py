@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from pytest_ocg.errors import MergeError, quote
+from pytest_ocg.errors import MergeError, counted, quote
 from pytest_ocg.results.files import Run, load_run
 from pytest_ocg.results.merging import Merged, merge
 from pytest_ocg.results.writing import results_folder, write_results
@@ -79,9 +79,7 @@ def _summary_lines(merged: Merged, folder: Path | None) -> list[str]:
     lines = [f"missing: {one}" for one in merged.missing]
     models = ", ".join(dict.fromkeys(quote(row.model) for row in merged.results.rows))
     runs = len(merged.results.run.merged_from or ())
-    lines.append(
-        f"{runs} {'run' if runs == 1 else 'runs'} of {models}: {selection.run:,} of {selection.planned:,} cases"
-    )
+    lines.append(f"{counted(runs, 'run')} of {models}: {selection.run:,} of {counted(selection.planned, 'case')}")
     if folder is None:
         lines.append("nothing was written; run the missing shards, or add --allow-missing to write the others")
     else:

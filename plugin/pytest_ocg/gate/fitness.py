@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_ocg.errors import quote
+from pytest_ocg.errors import counted, quote
 from pytest_ocg.gate.thresholds import Selection, Thresholds
 from pytest_ocg.results.rows import RunRow
 from pytest_ocg.results.schema import Counts
@@ -42,20 +42,21 @@ def _pattern_problems(judged: RunRow, pattern: str) -> Iterator[str]:
         return
     counts, done = judged.row.patterns.get(pattern), judged.row.counts.done
     if counts is None:
-        yield f"partial run (the results have no count of the cases of {pattern}; {done:,} cases were run in all)"
+        yield f"partial run (the results have no count of the cases of {pattern}; {counted(done, 'case')} run in all)"
     elif not counts.planned or counts.run != counts.planned or done != counts.planned:
-        yield f"partial run ({counts.run:,} of {counts.planned:,} cases of {pattern}, {done:,} cases in all)"
+        cases = f"{counts.run:,} of {counted(counts.planned, 'case')} of {pattern}"
+        yield f"partial run ({cases}, {counted(done, 'case')} in all)"
 
 
 def error_problems(counts: Counts, max_error_share: float) -> Iterator[str]:
     """The reason why a row has too many failed requests to be judged; half or more is always too many."""
     error, tried = counts.error, counts.done
     if counts.scored == 0:
-        yield f"no reply was scored ({error:,} errors in {tried:,} cases)"
+        yield f"no reply was scored ({counted(error, 'error')} in {counted(tried, 'case')})"
     elif error * 2 >= tried:
-        yield f"half or more of the requests failed ({error:,} errors in {tried:,} cases)"
+        yield f"half or more of the requests failed ({counted(error, 'error')} in {counted(tried, 'case')})"
     elif error > max_error_share * tried + 1e-9:
         yield (
-            f"too many errors ({error:,} errors in {tried:,} cases are a share of {error / tried:.4f}, "
+            f"too many errors ({counted(error, 'error')} in {counted(tried, 'case')}, a share of {error / tried:.4f}; "
             f"max_error_share is {max_error_share})"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from pytest_ocg.errors import quote
+from pytest_ocg.errors import counted, quote
 from pytest_ocg.gate.checks import ROUNDING, BaselineRun, checks, distinct_texts, score_of
 from pytest_ocg.gate.fitness import error_problems, selection_problems, signature_problems
 from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
@@ -141,8 +141,8 @@ def _error_doubt(row: Row, metric: str, check: Check) -> str | None:
         return None
     shown_value, shown_strict = distinct_texts(check.value, strict)
     return (
-        f"{check.metric} {shown_value} is not under {round(floor, 6)} only because {row.counts.error:,} errors are "
-        f"left out ({shown_strict} if errors count as misses)"
+        f"{check.metric} {shown_value} is not under {round(floor, 6)} only because errors are left out; with "
+        f"{counted(row.counts.error, 'error')} counted as missed it is {shown_strict}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_ocg.errors import printable
+from pytest_ocg.errors import counted, printable
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.markup import code, collapsible, number, render_grid, table
 from pytest_ocg.results.case_changes import CaseChanges, ChangedSet
@@ -43,7 +43,7 @@ def render_comparison_markdown(comparison: Comparison) -> str:
 
 def _title(row: RowComparison) -> str:
     models = dict.fromkeys(printable(model) for model in (row.old_model, row.new_model))
-    sets = "1 concept set" if row.sets == 1 else f"{row.sets} concept sets"
+    sets = counted(row.sets, "concept set")
     templates = ",".join(map(str, row.templates))
     return (
         f"{' -> '.join(models)} {printable(row.condition)}: {sets}, templates {templates}, {row.shots}-shot; "

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 
-from pytest_ocg.errors import printable
+from pytest_ocg.errors import counted, printable
 from pytest_ocg.inputs.published import PAPER_SETS, PAPER_SHA256, PAPER_TEMPLATES, ModelRow, load_published
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.markup import number, render_grid
@@ -103,7 +103,7 @@ def counts_line(row: Row) -> str:
         parts.append(f"{counts.echo:,} repeat the word list")
     if counts.truncated:
         parts.append(f"{counts.truncated:,} cut off at the token limit")
-    return f"{row.model} {row.condition}: {counts.done:,} cases: {'; '.join(parts)}"
+    return f"{row.model} {row.condition}: {counted(counts.done, 'case')}: {'; '.join(parts)}"
 
 
 def truncation_notes(results: Results) -> Iterator[str]:
@@ -125,7 +125,7 @@ def usage_line(row: Row) -> str | None:
         return None
     tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
     if usage.uncounted:
-        tokens += f" ({usage.uncounted:,} replies without a count)"
+        tokens += f" ({counted(usage.uncounted, 'reply')} without a count)"
     cost, new_cost = usage.cost_dollars, usage.new_cost_dollars
     costs = "cost unknown" if cost is None else f"${cost:,.2f}, of which ${new_cost:,.2f} for replies of this run"
     return f"{row.model} {row.condition}: {tokens}; {costs}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_ocg.errors import CompareError, ResultsError, quote
+from pytest_ocg.errors import CompareError, ResultsError, counted, quote
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.results.case_changes import CaseChanges, CaseKey, Cases, case_changes
 from pytest_ocg.results.files import Run
@@ -178,7 +178,7 @@ def _problems(before: _Side, after: _Side, intersection: bool) -> Iterator[str]:
         yield f"{metric} {difference}"
     if before.cases.keys() != after.cases.keys():
         in_old, in_new, in_both = len(before.cases), len(after.cases), len(before.cases.keys() & after.cases.keys())
-        yield f"the old run has {in_old:,} cases and the new run {in_new:,}, and {in_both:,} are in both"
+        yield f"the old run has {counted(in_old, 'case')} and the new run {in_new:,}, and {in_both:,} are in both"
 
 
 def _unlike_metrics(before: _Side, after: _Side) -> Iterator[tuple[str, str]]:
@@ -207,8 +207,8 @@ def _notes(before: _Side, after: _Side, shared: _Shared) -> Iterator[str]:
         sets, templates = ({key[place] for key in side.cases} for place in (1, 0))
         if len(sets) > len(shared.sets) or len(templates) > len(shared.templates):
             yield (
-                f"the {label} run has {len(sets)} concept sets and {len(templates)} templates; {len(shared.sets)} and "
-                f"{len(shared.templates)} of them were asked in the same way in both runs"
+                f"the {label} run has {counted(len(sets), 'concept set')} and {counted(len(templates), 'template')}; "
+                f"{len(shared.sets)} and {len(shared.templates)} of them were asked in the same way in both runs"
             )
     for metric, difference in _unlike_metrics(before, after):
         yield f"{metric} is left out: it {difference}"

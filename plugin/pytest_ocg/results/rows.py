@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.errors import quote
+from pytest_ocg.errors import counted, quote
 from pytest_ocg.inputs.models import Price, cost_of
 from pytest_ocg.results.schema import Counts, Results, Row, Usage
 from pytest_ocg.results.signature import run_signature
@@ -51,10 +51,10 @@ def unfinished_problems(results: Results, row: Row) -> Iterator[str]:
         yield f"the run was cut: {quote(selection.cut)}"
     if selection.run != selection.planned:
         partial = True
-        yield f"partial run ({selection.run:,} of {selection.planned:,} cases)"
+        yield f"partial run ({selection.run:,} of {counted(selection.planned, 'case')})"
     if counts.done != counts.planned and not partial:
         partial = True
-        yield f"partial run ({counts.done:,} of {counts.planned:,} cases)"
+        yield f"partial run ({counts.done:,} of {counted(counts.planned, 'case')})"
     if not selection.complete and selection.cut is None and not partial:
         yield f"the run is not marked as complete (complete is {quote(selection.complete)})"
 

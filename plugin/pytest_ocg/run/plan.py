@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pytest_ocg.backends.base import GenerationSettings
-from pytest_ocg.errors import OptionError
+from pytest_ocg.errors import OptionError, counted
 from pytest_ocg.inputs.cases import Case, expand_cases
 from pytest_ocg.inputs.concepts import ConceptSet, Dataset, load_dataset
 from pytest_ocg.inputs.models import HOSTED, OPENAI, ModelSpec, id_names, load_registry, resolve_model
@@ -80,8 +80,8 @@ def make_plan(options: Options, extra_models: Mapping[str, ModelSpec]) -> Plan:
         sets = cut_shard(sets, options.shard)
         if not sets:
             raise OptionError(
-                f"--ocg-shard {options.shard}: this shard is empty, because there are only {whole.sets} concept sets; "
-                f"use {whole.sets} shards or fewer"
+                f"--ocg-shard {options.shard}: this shard is empty, because the run has only "
+                f"{counted(whole.sets, 'concept set')}; use {counted(whole.sets, 'shard')} or fewer"
             )
     named = dict(zip(id_names(specs), specs, strict=True))
     return Plan(options, dataset, sets, load_templates(), named, whole)

@@ -9,6 +9,7 @@ import pytest
 from pytest_ocg.backends.base import Generation
 from pytest_ocg.cli import main
 from pytest_ocg.cli.cache import size_text
+from pytest_ocg.errors import counted
 from pytest_ocg.run.cache import cache as cache_module
 from pytest_ocg.run.cache.cache import FILE_NAME, Cache
 
@@ -141,7 +142,7 @@ def test_prune_shows_and_deletes_the_chosen_replies(folder, choice, deleted, rem
         assert [line.split()[:2] for line in said.splitlines() if line.startswith(model)] == (
             [[model, f"{going:,}"]] if going else []
         )
-    assert said.splitlines()[-1].startswith(f"{deleted:,} replies deleted, ")
+    assert said.splitlines()[-1].startswith(f"{counted(deleted, 'reply')} deleted, ")
     assert left(folder) == remains
 
 

@@ -78,7 +78,7 @@ def test_other_sets_are_named_with_the_way_out(results, sets):
             {"run": 3},
             {},
             "VVVV",
-            "partial run (the results have no count of the cases of VVVV; 576 cases were run in all)",
+            "partial run (the results have no count of the cases of VVVV; 576 cases run in all)",
         ),
         ({"run": 3}, {"planned": 576, "run": 576}, "VVVV", None),
         ({"run": 3}, {"planned": 576, "run": 3}, "VVVV", "partial run (3 of 576 cases of VVVV, 576 cases in all)"),
@@ -100,7 +100,7 @@ def test_a_run_without_all_cases_of_the_selection_gives_the_reason(results, sele
     [
         (10, 10, 0, 0.0, None),
         (10, 9, 1, 0.05, None),
-        (10, 9, 1, 0.0, "too many errors (1 errors in 20 cases are a share of 0.0500, max_error_share is 0.0)"),
+        (10, 9, 1, 0.0, "too many errors (1 error in 20 cases, a share of 0.0500; max_error_share is 0.0)"),
         (0, 11, 9, 1.0, None),
         (10, 0, 10, 1.0, "half or more of the requests failed (10 errors in 20 cases)"),
         (0, 0, 20, 1.0, "no reply was scored (20 errors in 20 cases)"),

@@ -134,7 +134,7 @@ def test_a_partial_run_is_not_evaluated_whatever_its_scores(results):
     ("errors", "share", "says"),
     [
         (0, 0.0, None),
-        (1, 0.0, "1 errors in 576 cases.* 0.0017.* 0.0"),
+        (1, 0.0, "1 error in 576 cases.* 0.0017.* 0.0"),
         (5, 0.01, None),
         (6, 0.01, "6 errors in 576 cases.* 0.0104.* 0.01"),
         (144, 0.25, None),
@@ -163,7 +163,7 @@ def test_leaving_errors_out_never_lifts_a_score_over_its_floor(results, metric, 
     found = verdict(with_errors(results, 20), limits)
     assert found.status is Status.NOT_EVALUATED
     [reason] = found.reasons
-    assert re.search(f"{metric} .* {floor} .*20 errors.*{with_misses:.1f} ", reason), reason
+    assert re.search(f"{metric} .* {floor} .*20 errors.*{with_misses:.1f}$", reason), reason
 
 
 def test_names_from_a_file_cannot_drive_the_terminal(results):

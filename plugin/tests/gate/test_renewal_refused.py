@@ -51,7 +51,7 @@ def test_a_run_that_is_not_whole_makes_no_thresholds(results, change, says):
 
 def test_a_run_with_an_error_makes_no_thresholds(results):
     results["rows"][0]["counts"].update(miss=452, error=1)
-    assert re.search("'smollm2-135m'.*1 errors in 576 cases", refusal(results, TEXT))
+    assert re.search("'smollm2-135m'.*1 error in 576 cases", refusal(results, TEXT))
 
 
 def test_the_file_of_another_model_is_not_renewed(results):

@@ -174,7 +174,7 @@ def test_other_cases_are_refused_and_an_intersection_takes_the_sets_and_template
     assert by_metric(row)["coverage_ordered"].old == pytest.approx(100 * sum(HITS.values()) / 42)
     assert "distinct2" not in by_metric(row)
     assert row.notes == (
-        "the old run has 8 concept sets and 1 templates; 7 and 1 of them were asked in the same way in both runs",
+        "the old run has 8 concept sets and 1 template; 7 and 1 of them were asked in the same way in both runs",
         "the new run has 7 concept sets and 2 templates; 7 and 1 of them were asked in the same way in both runs",
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ocg.analysis.order_bias import OrderBias, order_biases
 from pytest_ocg.analysis.paper_figures import composed_lists
-from pytest_ocg.errors import printable
+from pytest_ocg.errors import counted, printable
 from pytest_ocg.report.grids import Grid, checks_grid, counts_grid, kept_grid, metrics_grid, preference_grid, text_grid
 from pytest_ocg.report.html.figures import (
     composed_figures,
@@ -146,10 +146,10 @@ def _facts(results: Results) -> Iterator[tuple[str, str]]:
     yield "Measured on", recipe_line(results)
     for source in dict.fromkeys(filter(None, map(made_by_line, results.rows))):
         yield "Replies made by", source
-    yield "Run", f"{run.started}, {selection.run:,} of {selection.planned:,} cases"
+    yield "Run", f"{run.started}, {selection.run:,} of {counted(selection.planned, 'case')}"
     if run.command_line is not None:
         yield "Command line", " ".join(["pytest", *run.command_line])
-    yield "Dataset", f"{dataset.name}, {dataset.sets:,} concept sets, sha256 {dataset.sha256}"
+    yield "Dataset", f"{dataset.name}, {counted(dataset.sets, 'concept set')}, sha256 {dataset.sha256}"
     yield "Templates", f"sha256 {results.templates_sha256}"
     versions = ", ".join(f"{name} {version}" for name, version in run.versions.items() if version)
     yield "Versions", f"Python {run.python}, {versions}"
