@@ -1,6 +1,6 @@
 """Ordered CommonGen: one test per model, condition, template, concept set and order.
 
-Copy this file and change the test to check something else on the same replies. `ocg_case` is the request,
+Copy this file and change the test to check something else on the same replies. `ocg_case` is the question,
 `ocg_generation` is the judged reply.
 """
 

@@ -71,7 +71,7 @@ def did_you_mean(name: str, known: Iterable[str], limit: int = 1) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """The number with its noun: `1 reply`, `2,000 replies`. The noun is given in the singular."""
+    """The number with its noun: `1 reply`, `2,000 replies`. `noun` is a singular with a plural in `s` or `ies`."""
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number:,} {noun}s"

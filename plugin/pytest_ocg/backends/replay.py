@@ -65,7 +65,7 @@ class ReplayBackend:
         return self._replies
 
     def _bytes(self) -> bytes:
-        name, hint = f"replies {str(self._path)!r}", "pass a JSONL file of replies with --ocg-outputs"
+        name, hint = f"reply file {str(self._path)!r}", "pass a JSONL file of replies with --ocg-outputs"
         return read_bytes(self._path, name, MAX_FILE_BYTES, BackendError, hint)
 
     def _read(self) -> dict[PromptKey, Generation]:

@@ -15,7 +15,7 @@ from pytest_ocg.errors import CacheError, OptionError, counted, did_you_mean, pr
 from pytest_ocg.report.markup import render_grid
 from pytest_ocg.run.cache.cache import FILE_NAME, Cache, ModelUsage, default_cache_directory
 
-_COLUMNS = ("model", "replies", "size", "ways made", "first", "last")
+_COLUMNS = ("model", "replies", "size", "provenances", "first", "last")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     prune.add_argument("--model", metavar="NAME", help="only replies of this model")
     prune.add_argument("--before", metavar="YYYY-MM-DD", help="only replies stored before this day (UTC)")
     prune.add_argument("--all", action="store_true", help="everything, including analyses and scores")
-    prune.add_argument("--yes", action="store_true", help="delete without a question")
+    prune.add_argument("--yes", action="store_true", help="delete without asking")
 
 
 def run(arguments: argparse.Namespace, stream: TextIO) -> int:
@@ -148,9 +148,7 @@ def _require_known(cache: Cache, model: str | None) -> None:
 def _is_confirmed(what: str) -> bool:
     """Whether the user at the terminal answers yes."""
     if sys.stdin is None or not sys.stdin.isatty():
-        raise OptionError(
-            f"{what} are not deleted, because there is no terminal for the question; add --yes to delete them"
-        )
+        raise OptionError(f"nothing was deleted, because there is no terminal to ask on; add --yes to delete {what}")
     sys.stderr.write(f"Delete {what}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

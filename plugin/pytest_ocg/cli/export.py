@@ -19,7 +19,7 @@ FORMATS = ("csv", "parquet")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `run` reads."""
     parser.add_argument(
-        "source", type=Path, metavar="RUN", help="the folder of a run, its results.json, or a generations.jsonl"
+        "source", type=Path, metavar="RESULTS", help="the folder of a run, its results.json, or a generations.jsonl"
     )
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="a .csv or .parquet file; default: CSV on the terminal"

@@ -42,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline",
         type=Path,
         metavar="RESULTS",
-        help="an earlier run with its generations.jsonl; max_drop and max_rise count from it, paired by concept set",
+        help="an earlier run with its generations.jsonl; max_drop and max_rise are measured from it, paired by "
+        "concept set",
     )
     parser.add_argument("--require", action="store_true", help="exit with 10 if a model cannot be judged")
     form = parser.add_mutually_exclusive_group()

@@ -127,11 +127,11 @@ def _describe_fall(head: str, bound: Bound, limit: float, fall: Fall, reason: st
     if drop.at_least is None:
         return f"{text}; only the numbers decide, because there is no interval ({reason})"
     if drop.is_shown(limit):
-        return f"{text}; {drop.sets} concept sets show a {_direction(bound)} of {drop.at_least:.1f} or more"
+        return f"{text}; {drop.sets} concept sets detect a {_direction(bound)} of {drop.at_least:.1f} or more"
     power = _describe_power(bound, limit, drop, reason)
     needed = drop.sets_needed(limit)
     if needed is not None:
-        power += f"; about {needed:,} sets are needed to show this one"
+        power += f"; about {needed:,} sets are needed to detect this one"
     decision = "; only the numbers decide, because strict is true" if fall.strict else ", but within noise"
     return f"{text}{decision} ({power})"
 
@@ -139,7 +139,7 @@ def _describe_fall(head: str, bound: Bound, limit: float, fall: Fall, reason: st
 def _describe_power(bound: Bound, limit: float, drop: Drop, reason: str) -> str:
     if drop.smallest is None:
         return f"the noise is not known: {reason or 'the sets do not differ'}"
-    return f"{drop.sets} concept sets can show a {_direction(bound)} of {limit + drop.smallest:.1f}"
+    return f"{drop.sets} concept sets can detect a {_direction(bound)} of {limit + drop.smallest:.1f}"
 
 
 def _direction(bound: Bound) -> str:

@@ -49,7 +49,7 @@ def find_thresholds(model: str, override: Path | None = None, *, rootdir: Path |
         return override
     else:
         raise ThresholdError(
-            f"thresholds {str(override)!r} not found; give a threshold file, a folder with the file "
+            f"thresholds path {str(override)!r} does not exist; pass a threshold file, a folder with the file "
             f"{file_name(model)!r} for model {model!r}, or {str(PUBLISHED)!r}"
         )
     path = folder / file_name(model)
@@ -71,12 +71,12 @@ def load_thresholds(path: Path) -> Thresholds:
 
 def read_text(path: Path) -> str:
     """The text of a threshold file of at most MAX_FILE_BYTES, with its line ends unchanged."""
-    hint = "give a TOML file or a folder of TOML files"
-    content = read_bytes(path, f"thresholds {str(path)!r}", MAX_FILE_BYTES, ThresholdError, hint)
+    hint = "pass a TOML file or a folder of TOML files"
+    content = read_bytes(path, f"threshold file {str(path)!r}", MAX_FILE_BYTES, ThresholdError, hint)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ThresholdError(f"{path}: is not UTF-8 at byte {error.start}; save it as UTF-8") from error
+        raise ThresholdError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from error
 
 
 def _exists(path: Path) -> bool:
@@ -127,13 +127,13 @@ def check_writable(path: Path | None, models: Collection[str] = ()) -> None:
     """Raise ThresholdError if `path` is the shipped files, or one file for several models."""
     if path == PUBLISHED:
         raise ThresholdError(
-            f"thresholds {str(PUBLISHED)!r} come with the package and cannot be written to; name your own file or "
+            f"thresholds {str(PUBLISHED)!r} come with the package and cannot be written to; pass your own file or "
             "folder with --ocg-thresholds"
         )
     if path is not None and len(models) > 1 and not path.is_dir():
         raise ThresholdError(
             f"thresholds {str(path)!r} are not an existing folder, and one file cannot have the thresholds of "
-            f"{' and '.join(map(repr, models))}; name an existing folder with --ocg-thresholds, or run one model"
+            f"{' and '.join(map(repr, models))}; pass an existing folder with --ocg-thresholds, or run one model"
         )
 
 
@@ -147,5 +147,5 @@ def write_file(path: Path, text: str) -> None:
             path.chmod(stat.S_IMODE(mode))
     except OSError as error:
         raise ThresholdError(
-            f"{path}: cannot be written ({error.strerror}); choose another path with --ocg-thresholds"
+            f"{path} cannot be written ({error.strerror}); pass another path with --ocg-thresholds"
         ) from error

@@ -54,7 +54,7 @@ def error_problems(counts: Counts, max_error_share: float) -> Iterator[str]:
     if counts.scored == 0:
         yield f"no reply was scored ({counted(error, 'error')} in {counted(tried, 'case')})"
     elif error * 2 >= tried:
-        yield f"half or more of the requests failed ({counted(error, 'error')} in {counted(tried, 'case')})"
+        yield f"half or more of the cases have no reply ({counted(error, 'error')} in {counted(tried, 'case')})"
     elif error > max_error_share * tried + 1e-9:
         yield (
             f"too many errors ({counted(error, 'error')} in {counted(tried, 'case')}, a share of {error / tried:.4f}; "

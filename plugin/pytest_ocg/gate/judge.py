@@ -78,7 +78,7 @@ def evaluate(judged: RunRow, thresholds: Thresholds, baseline: BaselineRun | Non
     if broken or problems:
         status = Status.FAILED if broken else Status.NOT_EVALUATED
         return verdict(status, (*broken, *dict.fromkeys(problems)), found)
-    held = "1 limit holds" if len(found) == 1 else f"{len(found)} limits hold"
+    held = f"{counted(len(found), 'limit')} {'holds' if len(found) == 1 else 'hold'}"
     if len(thresholds.selections) > 1:
         held += f": {', '.join(selection.name for selection in fitting)}"
     return verdict(Status.PASSED, (held,), found)
@@ -93,7 +93,7 @@ def _no_selection(judged: RunRow, thresholds: Thresholds) -> Iterator[str]:
             yield f"to run selection {only.name}, use {only.options}"
         return
     sets, known = judged.signature["sets"], ", ".join(map(str, thresholds.selections))
-    yield f"no selection of {thresholds.path} has the cases of this run, of sets {quote(sets)}; selections are {known}"
+    yield f"this run (sets {quote(sets)}) matches no selection of {thresholds.path}; its selections are {known}"
     yield from judged.problems
 
 
@@ -141,8 +141,8 @@ def _error_doubt(row: Row, metric: str, check: Check) -> str | None:
         return None
     shown_value, shown_strict = distinct_texts(check.value, strict)
     return (
-        f"{check.metric} {shown_value} is not under {round(floor, 6)} only because errors are left out; with "
-        f"{counted(row.counts.error, 'error')} counted as missed it is {shown_strict}"
+        f"{check.metric} {shown_value} reaches {round(floor, 6)} only without its "
+        f"{counted(row.counts.error, 'error')}; with errors counted as misses it is {shown_strict}"
     )
 
 

@@ -162,10 +162,10 @@ def _check_bounds(path: Path, where: str, limit: Limit, table: Mapping[str, Any]
             f"{path}: {where}.min is {limit.minimum!r}, over {where}.max {limit.maximum!r}, so no value can hold "
             "both; lower min or raise max"
         )
-    counted = [bound for bound in limit.bounds() if bound in ("max_drop", "max_rise")]
-    if counted and limit.baseline is None:
-        raise ThresholdError(f"{path}: {where}.{counted[0]} needs a baseline; add one, such as baseline = 21.4")
-    if limit.strict and not counted:
+    relative = [bound for bound in limit.bounds() if bound in ("max_drop", "max_rise")]
+    if relative and limit.baseline is None:
+        raise ThresholdError(f"{path}: {where}.{relative[0]} needs a baseline; add one, such as baseline = 21.4")
+    if limit.strict and not relative:
         raise ThresholdError(f"{path}: {where}.strict has no effect without max_drop and max_rise; remove it")
 
 

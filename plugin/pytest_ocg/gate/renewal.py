@@ -74,8 +74,8 @@ def render_thresholds(
         before = parse_thresholds(text, path)
         if before.model not in (None, row.model):
             raise ThresholdError(
-                f"{path}: has the thresholds of {before.model!r}, which a run of {quote(row.model)} cannot renew; "
-                "choose another file with --ocg-thresholds"
+                f"{path} has the thresholds of {before.model!r}, which a run of {quote(row.model)} cannot renew; "
+                "pass another file with --ocg-thresholds"
             )
         if not before.concerns(row):
             ours, theirs = (
@@ -83,8 +83,8 @@ def render_thresholds(
                 for of in (before.signature, measured.signature)
             )
             raise ThresholdError(
-                f"{path}: has the thresholds for {ours}, which a run with {theirs} cannot renew; "
-                "choose another file with --ocg-thresholds"
+                f"{path} has the thresholds for {ours}, which a run with {theirs} cannot renew; "
+                "pass another file with --ocg-thresholds"
             )
         renewed = _renewable_selections(before, measured)
         document = _parsed(text, path)
@@ -104,7 +104,7 @@ def render_thresholds(
     verdict = evaluate(measured, thresholds)
     if verdict.status is not Status.PASSED:
         raise ThresholdError(
-            f"{path}: was not changed, because the run would break its new thresholds: {'; '.join(verdict.reasons)}"
+            f"{path} was not changed, because the run would break its new thresholds: {'; '.join(verdict.reasons)}"
         )
     return Renewed(written, thresholds)
 
@@ -123,7 +123,7 @@ def _renewable_selections(before: Thresholds, measured: RunRow) -> list[str]:
             f"{key} is {quote(before.signature[key])} in the file and {quote(run[key])} in the run" for key in differing
         )
         raise ThresholdError(
-            f"{before.path}: was not changed, because {changes}, and this run does not renew the selections "
+            f"{before.path} was not changed, because {changes}, and this run does not renew the selections "
             f"{', '.join(others)} of the file; remove them, or write to another file with --ocg-thresholds"
         )
     return names
@@ -213,8 +213,7 @@ def _parsed(text: str, path: Path) -> tomlkit.TOMLDocument:
 
 def _not_editable(path: Path, error: Exception) -> ThresholdError:
     return ThresholdError(
-        f"{path}: cannot be edited in place ({error}); write it as shown in {GUIDE}, or move it "
-        "away and write a new one"
+        f"{path} cannot be edited in place ({error}); write it as shown in {GUIDE}, or move it away and write a new one"
     )
 
 

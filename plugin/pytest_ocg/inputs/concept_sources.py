@@ -15,7 +15,7 @@ from pytest_ocg.inputs.files import check_file, read_bytes
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 
-_FILE_HINT = "name a JSON or JSONL file"
+_FILE_HINT = "pass a JSON, JSONL or Parquet file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def read_rows(path: Path) -> list[Row]:
     """
     rows = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_json(path)
     if not rows:
-        raise ConceptError(f"{path}: contains no concept set; expected objects with a list under 'concept_set'")
+        raise ConceptError(f"{path} contains no concept set; expected objects with a list under 'concept_set'")
     for row in rows:
         if not isinstance(row.fields, dict):
             raise ConceptError(
@@ -43,13 +43,13 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def _read_json(path: Path) -> list[Row]:
-    content = read_bytes(path, f"concepts {str(path)!r}", MAX_FILE_BYTES, ConceptError, _FILE_HINT)
+    content = read_bytes(path, f"concept file {str(path)!r}", MAX_FILE_BYTES, ConceptError, _FILE_HINT)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
         line = cause.object.count(b"\n", 0, cause.start) + 1
         raise ConceptError(
-            f"{path}:{line}: is not UTF-8 text (byte {cause.object[cause.start]:#04x}); save the file as UTF-8"
+            f"{path}:{line} is not UTF-8 text (byte {cause.object[cause.start]:#04x}); save the file as UTF-8"
         ) from cause
     if text.lstrip().startswith("["):
         return [Row(f"{path}[{index}]", item) for index, item in enumerate(_parse(text, str(path)))]
@@ -64,15 +64,15 @@ def _parse(text: str, place: str) -> Any:
     except json.JSONDecodeError as cause:
         inside = f" at line {cause.lineno}" if cause.lineno > 1 else ""
         raise ConceptError(
-            f"{place}: is not valid JSON{inside}, column {cause.colno}: {cause.msg}; a concept file is "
+            f"{place} is not valid JSON{inside}, column {cause.colno}: {cause.msg}; a concept file is "
             "a JSON list of objects, or has one JSON object per line"
         ) from cause
     except (ValueError, RecursionError) as cause:
-        raise ConceptError(f"{place}: cannot be read as JSON: {cause}") from cause
+        raise ConceptError(f"{place} cannot be read as JSON: {cause}") from cause
 
 
 def _read_parquet(path: Path) -> list[Row]:
-    check_file(path, f"concepts {str(path)!r}", MAX_FILE_BYTES, ConceptError, _FILE_HINT)
+    check_file(path, f"concept file {str(path)!r}", MAX_FILE_BYTES, ConceptError, _FILE_HINT)
     try:
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError as cause:
@@ -84,7 +84,7 @@ def _read_parquet(path: Path) -> list[Row]:
         table = parquet.read_table(path, columns=["concept_set"])
     # The errors of pyarrow are subclasses of ValueError, KeyError or OSError.
     except (ValueError, KeyError, OSError) as cause:
-        raise ConceptError(f"{path}: cannot be read as Parquet with a column 'concept_set': {cause}") from cause
+        raise ConceptError(f"{path} cannot be read as Parquet with a column 'concept_set': {cause}") from cause
     return [Row(f"{path}[{index}]", row) for index, row in enumerate(table.to_pylist())]
 
 
@@ -94,7 +94,7 @@ SUFFIXES = (".json", ".jsonl", ".parquet")
 
 _ALTERNATIVES = (
     "pass --ocg-concepts everyday (shipped with this plugin, not the concept sets of the paper) or "
-    "--ocg-concepts PATH with a JSON or JSONL file of concept sets"
+    "--ocg-concepts PATH with a JSON, JSONL or Parquet file of concept sets"
 )
 _OTHER_REVISION = f"omit --ocg-concepts-revision to get the newest, or {_ALTERNATIVES}"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pytest_ocg.errors import ConceptError, OptionError, did_you_mean, quote
+from pytest_ocg.errors import ConceptError, OptionError, counted, did_you_mean, quote
 from pytest_ocg.inputs.concept_sources import Row, commongen_lite_file, read_rows
 from pytest_ocg.inputs.files import resource
 
@@ -88,7 +88,9 @@ def load_dataset(source: str, *, revision: str | None = None) -> Dataset:
         raise ConceptError(f"concepts {source!r}: {cause}") from cause
     if not source.strip() or not _exists(path):
         hint = did_you_mean(source, (COMMONGEN_LITE, EVERYDAY))
-        raise ConceptError(f"concepts {source!r}: must be {COMMONGEN_LITE}, {EVERYDAY} or the path of a file{hint}")
+        raise ConceptError(
+            f"concept file {source!r} does not exist{hint} (pass {COMMONGEN_LITE}, {EVERYDAY} or the path of a file)"
+        )
     return _dataset(path.name, read_rows(path))
 
 
@@ -128,7 +130,9 @@ def _concept_list(row: Row) -> list[object]:
 def _concepts(row: Row) -> tuple[Concept, ...]:
     items = _concept_list(row)
     if not 2 <= len(items) <= MAX_CONCEPTS:
-        raise ConceptError(f"{row.place}: concept_set has {len(items)} concepts; 2 to {MAX_CONCEPTS} are allowed")
+        raise ConceptError(
+            f"{row.place}: concept_set has {counted(len(items), 'concept')}; 2 to {MAX_CONCEPTS} are allowed"
+        )
     concepts = tuple(_concept(item, f"{row.place}: concept_set[{index}]") for index, item in enumerate(items))
     seen: dict[str, int] = {}
     for index, concept in enumerate(concepts):

@@ -23,18 +23,18 @@ def resource(*parts: str) -> Path:
 def check_file(path: Path, name: str, limit_bytes: int, error: type[OcgError], hint: str) -> None:
     """Raise `error` if the path is not a regular file, or the file is larger than `limit_bytes`.
 
-    `name` is the name in messages, in the plural: `results 'x'`. `hint` says which file to pass instead.
+    `name` is the name in messages: `results file 'x'`. `hint` says which file to pass instead.
     """
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError) as cause:
-        raise error(f"{name} do not exist; {hint}") from cause
+        raise error(f"{name} does not exist; {hint}") from cause
     except (OSError, ValueError) as cause:
         raise error(_unreadable(name, cause)) from cause
     if not stat.S_ISREG(status.st_mode):
-        raise error(f"{name} are {'a folder' if stat.S_ISDIR(status.st_mode) else 'not a regular file'}; {hint}")
+        raise error(f"{name} is {'a folder' if stat.S_ISDIR(status.st_mode) else 'not a regular file'}; {hint}")
     if status.st_size > limit_bytes:
-        raise error(f"{name} are too large: {status.st_size} bytes, the limit is {limit_bytes}")
+        raise error(f"{name} is too large: {status.st_size:,} bytes, the limit is {limit_bytes:,}; {hint}")
 
 
 def read_bytes(path: Path, name: str, limit_bytes: int, error: type[OcgError], hint: str) -> bytes:
@@ -55,9 +55,9 @@ def read_toml(path: Path, error: type[OcgError]) -> dict[str, Any]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as cause:
-        raise error(f"{path}: cannot be read: {cause.strerror or cause}") from cause
+        raise error(f"{path} cannot be read: {cause.strerror or cause}") from cause
     except UnicodeDecodeError as cause:
-        raise error(f"{path}: is not UTF-8 text: byte {cause.start} is {cause.object[cause.start]:#04x}") from cause
+        raise error(f"{path} is not UTF-8 text: byte {cause.start} is {cause.object[cause.start]:#04x}") from cause
     return parse_toml(text, str(path), error)
 
 
@@ -66,7 +66,7 @@ def parse_toml(text: str, place: str, error: type[OcgError], hint: str = "") -> 
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as cause:
-        raise error(f"{place}: is not valid TOML: {cause}{hint}") from cause
+        raise error(f"{place} is not valid TOML: {cause}{hint}") from cause
 
 
 def check_keys(

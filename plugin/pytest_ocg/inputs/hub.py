@@ -41,7 +41,7 @@ def hub_library(request: HubRequest) -> Iterator[Any]:
         errors: Any = importlib.import_module("huggingface_hub.errors")
     except ImportError as cause:
         raise request.error(
-            f"{name}: huggingface_hub cannot be imported ({cause}): `pip install huggingface_hub`, or {instead}"
+            f"{name}: huggingface_hub cannot be imported ({cause}); run `pip install huggingface_hub`, or {instead}"
         ) from cause
     try:
         yield library

@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from pytest_ocg.errors import ModelError, did_you_mean
+from pytest_ocg.errors import ModelError, counted, did_you_mean
 from pytest_ocg.inputs.files import check_keys, read_toml, resource, text_value
 from pytest_ocg.inputs.prompts import Prompt
 from pytest_ocg.inputs.settings import QUANTIZATIONS, Quantization
@@ -97,7 +97,7 @@ def resolve_model(name: str, registry: Mapping[str, ModelSpec]) -> ModelSpec:
     if local is not None:
         return local
     if name.startswith(_PATH_STARTS) or name.endswith(".gguf"):
-        raise ModelError(f"model {name!r}: file or folder not found. {_ACCEPTED}")
+        raise ModelError(f"model {name!r}: there is no such file or folder. {_ACCEPTED}")
     hub_id = _HUB_ID.fullmatch(name)
     if hub_id is None:
         raise ModelError(f"model {name!r} is not known{did_you_mean(name, registry, 3) or '.'} {_ACCEPTED}")
@@ -260,8 +260,8 @@ class Forecast:
             "unknown" if cost is None or price is None else f"about ${cost:,.2f} at most (price of {price.date})"
         )
         return (
-            f"{model}: {self.prompts:,} prompts, about {self.prompt_tokens:,} tokens in total; replies of at most "
-            f"{replies:,} tokens in total; cost {cost_text}; cached replies cost nothing"
+            f"{model}: {counted(self.prompts, 'prompt')}, about {self.prompt_tokens:,} tokens in total; replies of at "
+            f"most {replies:,} tokens in total; cost {cost_text}; cached replies cost nothing"
         )
 
 

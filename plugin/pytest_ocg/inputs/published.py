@@ -120,16 +120,16 @@ def _read(path: Path, *keys: str) -> dict[tuple[str, ...], dict[str, float | Non
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror}); install the package again") from error
+        raise ResultsError(f"{path} cannot be read ({error.strerror}); install the package again") from error
     reader = csv.DictReader(lines, strict=True)
     absent = [key for key in keys if key not in (reader.fieldnames or ())]
     if absent:
-        raise ResultsError(f"{path}: has no column {absent[0]!r}, only {list(reader.fieldnames or ())!r}")
+        raise ResultsError(f"{path} has no column {absent[0]!r}, only {list(reader.fieldnames or ())!r}")
     rows: dict[tuple[str, ...], dict[str, float | None]] = {}
     for row in reader:
         where = f"{path}:{reader.line_num}"
         if None in row or None in row.values():
-            raise ResultsError(f"{where}: does not have the {len(reader.fieldnames or ())} cells of the header")
+            raise ResultsError(f"{where} does not have the {len(reader.fieldnames or ())} cells of the header")
         key = tuple(row.pop(name) for name in keys)
         if key in rows:
             raise ResultsError(f"{where}: this is the second row for {', '.join(key)!r}")

@@ -146,7 +146,7 @@ def bleurt_spec(name: str) -> ModelSpec:
         spec = resolve_model(name, {})
     except ModelError as cause:
         near = did_you_mean(name, CHECKPOINTS) or "."
-        raise ModelError(f"BLEURT model {name!r} was not found{near} {choices}") from cause
+        raise ModelError(f"BLEURT model {name!r} does not exist{near} {choices}") from cause
     if spec.backend != HUGGINGFACE or Path(spec.source).suffix == ".gguf":
         raise ModelError(f"BLEURT model {name!r} is not a BLEURT checkpoint. {choices}")
     return spec
@@ -178,7 +178,7 @@ def load_bleurt(source: Source, device: Device, *, allow_pickle: bool) -> Loaded
         unexpected = {name for name in found["unexpected_keys"] if not name.endswith(_UNUSED_WEIGHTS)}
         wrong = sorted({*found["missing_keys"], *unexpected, *map(str, found["mismatched_keys"])})
         if wrong:
-            raise ValueError(f"{len(wrong)} weights are missing or do not fit, such as {wrong[0]!r}")
+            raise ValueError(f"weights that are missing or do not fit: {len(wrong)}, such as {wrong[0]!r}")
         return LoadedBleurt(model.to(device.name).eval(), tokenizer, device)
 
 

@@ -122,7 +122,7 @@ METRICS: Mapping[str, MetricFacts] = MappingProxyType(
             title="distinct\n(pooled)",
             needs="replies",
             factory="pytest_ocg.metrics.diversity:PooledDistinct",
-            without_interval="its bigrams are counted over all sets together, so it is no mean over sets",
+            without_interval="its bigrams are counted over all sets together, so it is not a mean over sets",
         ),
         "diverse_rate": MetricFacts(
             title="diverse\nrate",

@@ -105,8 +105,7 @@ class PairwiseBleurt:
             self._scorer.close()
         if scored.cut:
             self._notice(
-                f"{LABEL}: {scored.cut} of {len(pairs)} different pairs of replies have more than "
-                f"{MAX_TOKENS} tokens and were cut to this length"
+                f"{LABEL}: different pairs of replies cut to {MAX_TOKENS} tokens: {scored.cut:,} of {len(pairs):,}"
             )
         statistics = {
             key: SetStatistic(100 * _mean(counts, numbers, scored.scores), 1) for key, counts in groups.items()

@@ -79,12 +79,13 @@ def _p(value: float | None) -> str:
 
 
 def _missing(row: RowComparison) -> list[str]:
-    """The reasons for missing values, each reason once."""
-    reasons: dict[str, list[str]] = {}
+    """The reasons for missing values and intervals, each reason once."""
+    reasons: dict[tuple[str, str], list[str]] = {}
     for one in _in_order(row):
         if one.reason:
-            reasons.setdefault(one.reason, []).append(_label(one))
-    return [f"no value: {', '.join(labels)}: {reason}" for reason, labels in reasons.items()]
+            what = "no value" if one.difference is None else "no interval"
+            reasons.setdefault((what, one.reason), []).append(_label(one))
+    return [f"{what}: {', '.join(labels)}: {reason}" for (what, reason), labels in reasons.items()]
 
 
 def _case_lines(cases: CaseChanges) -> Iterator[str]:

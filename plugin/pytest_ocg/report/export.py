@@ -61,8 +61,8 @@ def render_parquet(records: Iterable[CaseRecord]) -> bytes:
         from pyarrow import parquet
     except ImportError as error:
         raise ExportError(
-            f"Parquet needs pyarrow, which cannot be imported ({error}); "
-            'pip install "pytest-ordered-commongen[parquet]", or write CSV'
+            f"Parquet needs pyarrow, which cannot be imported ({error}); run "
+            '`pip install "pytest-ordered-commongen[parquet]"`, or write CSV'
         ) from error
     types = {
         **dict.fromkeys(COLUMNS, pyarrow.string()),

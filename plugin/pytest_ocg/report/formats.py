@@ -82,8 +82,8 @@ def require_report(path: Path, suffixes: Collection[str] = FORMATS.keys()) -> Pa
     wanted = format_of(path, suffixes)
     if wanted.library and find_spec(wanted.library) is None:
         raise OptionError(
-            f"report {str(path)!r} needs {wanted.library}, which is not installed; "
-            f'pip install "pytest-ordered-commongen[{wanted.extra}]"'
+            f"report {str(path)!r} needs {wanted.library}, which is not installed; run "
+            f'`pip install "pytest-ordered-commongen[{wanted.extra}]"`'
         )
     if not can_be_written_to(path.parent) or path.is_dir():
         raise OptionError(f"report {str(path)!r} cannot be written; choose a file in a folder that can be written to")

@@ -110,7 +110,10 @@ def _verdicts(results: Results) -> list[str]:
         f"**{line}**" if verdict.status is Status.FAILED else line
         for line, verdict in zip(lines, verdicts, strict=True)
     ]
-    return bold or ["gate: no verdict in these results (merged results have none); run `ocg gate RESULTS` to get one"]
+    return bold or [
+        "gate: these results have no verdict: the gate was off, no case was run, or the results were merged; "
+        "run `ocg gate RESULTS` to get one"
+    ]
 
 
 def _metrics(results: Results) -> list[str]:

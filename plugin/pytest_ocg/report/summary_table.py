@@ -100,7 +100,7 @@ def counts_line(row: Row) -> str:
         parts.append(f"{counts.selected:,} of {counts.planned:,} selected")
     parts.append(f"{counts.cached:,} from the cache")
     if counts.echo:
-        parts.append(f"{counts.echo:,} repeat the word list")
+        parts.append(f"{counts.echo:,} {'repeats' if counts.echo == 1 else 'repeat'} the word list")
     if counts.truncated:
         parts.append(f"{counts.truncated:,} cut off at the token limit")
     return f"{row.model} {row.condition}: {counted(counts.done, 'case')}: {'; '.join(parts)}"

@@ -51,7 +51,7 @@ def load_run(path: Path) -> Run:
     digest = results.generations_sha256
     if digest is None:
         raise ResultsError(
-            f"results {str(path)!r} have generations_sha256 {quote(digest)}, so their generations cannot be checked; "
+            f"results file {str(path)!r} has generations_sha256 {quote(digest)}, so its generations cannot be checked; "
             "run the benchmark again"
         )
     return Run(path, results, load_records(path.with_name("generations.jsonl"), sha256=digest))
@@ -63,8 +63,10 @@ def load_results(path: Path) -> Results:
     Raises ResultsError naming the first value that a run would not write.
     """
     path = _results_path(path)
-    hint = "give the results.json of a run, or the folder given as --ocg-output"
-    return read_results(_content(path, f"results {str(path)!r}", MAX_RESULTS_BYTES, hint), f"results {str(path)!r}")
+    hint = "pass the results.json of a run, or the folder passed as --ocg-output"
+    return read_results(
+        _content(path, f"results file {str(path)!r}", MAX_RESULTS_BYTES, hint), f"results file {str(path)!r}"
+    )
 
 
 def read_results(content: bytes, name: str) -> Results:
@@ -76,10 +78,10 @@ def read_results(content: bytes, name: str) -> Results:
     except msgspec.ValidationError as error:
         raise ResultsError(f"{name}: {_describe_invalid(error, content)}; {_RUN_AGAIN}") from error
     except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{name} are not JSON ({error}); run the benchmark again") from error
+        raise ResultsError(f"{name} is not JSON ({error}); run the benchmark again") from error
     raise ResultsError(
-        f"{name} have schema {quote(version)}, but this version reads {SCHEMA}; use "
-        "the version of pytest-ordered-commongen that wrote them, or run the benchmark again"
+        f"{name} has schema {quote(version)}, but this version reads {SCHEMA}; use "
+        "the version of pytest-ordered-commongen that wrote it, or run the benchmark again"
     )
 
 
@@ -89,15 +91,15 @@ def load_records(path: Path, *, sha256: str | None = None) -> tuple[CaseRecord, 
     Raises ResultsError naming the line and the field.
     """
     hint = "results.json was made from this file; keep the two files together"
-    content = _content(path, f"generations {str(path)!r}", MAX_GENERATIONS_BYTES, hint)
+    content = _content(path, f"generations file {str(path)!r}", MAX_GENERATIONS_BYTES, hint)
     found = hashlib.sha256(content).hexdigest()
     if sha256 is not None and found != sha256:
         raise ResultsError(
-            f"generations {str(path)!r} have sha256 {found!r} but the results next to them were made from {sha256!r}; "
-            "take both files from the same run"
+            f"generations file {str(path)!r} has sha256 {found!r} but the results next to it were made from "
+            f"{sha256!r}; take both files from the same run"
         )
     return tuple(
-        _record(line, f"generations {str(path)!r}, line {number}")
+        _record(line, f"generations file {str(path)!r}, line {number}")
         for number, line in enumerate(content.split(b"\n"), 1)
         if line.strip()
     )

@@ -48,7 +48,7 @@ def unfinished_problems(results: Results, row: Row) -> Iterator[str]:
     selection, counts = results.selection, row.counts
     partial = False
     if selection.cut is not None:
-        yield f"the run was cut: {quote(selection.cut)}"
+        yield f"the run stopped early: {quote(selection.cut)}"
     if selection.run != selection.planned:
         partial = True
         yield f"partial run ({selection.run:,} of {counted(selection.planned, 'case')})"
@@ -84,22 +84,22 @@ def counts_of(records: Sequence[CaseRecord], planned: int, selected: int) -> Cou
 
 
 def usage_of(records: Sequence[CaseRecord], price: Price | None) -> Usage:
-    """Tokens as counted by the backend, for all cases and for those not in the cache, and their cost."""
-    counted = [
+    """Tokens as with_tokens by the backend, for all cases and for those not in the cache, and their cost."""
+    with_tokens = [
         (record, record.prompt_tokens or 0, record.completion_tokens or 0)
         for record in records
         if record.prompt_tokens is not None or record.completion_tokens is not None
     ]
-    prompts = sum(prompt for _, prompt, _ in counted)
-    completions = sum(completion for _, _, completion in counted)
-    new_prompts = sum(prompt for record, prompt, _ in counted if not record.cached)
-    new_completions = sum(completion for record, _, completion in counted if not record.cached)
+    prompts = sum(prompt for _, prompt, _ in with_tokens)
+    completions = sum(completion for _, _, completion in with_tokens)
+    new_prompts = sum(prompt for record, prompt, _ in with_tokens if not record.cached)
+    new_completions = sum(completion for record, _, completion in with_tokens if not record.cached)
     return Usage(
         prompt_tokens=prompts,
         completion_tokens=completions,
         new_prompt_tokens=new_prompts,
         new_completion_tokens=new_completions,
-        uncounted=len(records) - len(counted),
+        uncounted=len(records) - len(with_tokens),
         cost_dollars=cost_of(price, prompts, completions),
         new_cost_dollars=cost_of(price, new_prompts, new_completions),
     )

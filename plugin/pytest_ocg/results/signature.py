@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_ocg.errors import ResultsError, quote
+from pytest_ocg.errors import ResultsError, counted, quote
 from pytest_ocg.results.schema import Results, Row
 
 SIGNATURE_KEYS = (
@@ -62,7 +62,7 @@ def comparable_rows(runs: Sequence[Results]) -> tuple[Row, ...]:
                 )
             if row.name in rows:
                 raise ResultsError(
-                    f"{row.model!r} occurs twice with condition {row.condition!r} and {row.shots} shots; "
+                    f"{row.model!r} occurs twice with condition {row.condition!r} and {counted(row.shots, 'shot')}; "
                     "leave one of the runs out, or merge shards with ocg merge"
                 )
             rows[row.name] = row

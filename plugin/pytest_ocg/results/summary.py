@@ -39,7 +39,7 @@ from pytest_ocg.statistics.intervals import Interval, intervals
 
 PACKAGES = ("pytest", "pytest-xdist", "transformers", "torch", "bitsandbytes", "spacy", "sacrebleu", "openai")
 NOT_ASKED = "not asked for; --ocg-metrics all computes it"
-CUT = "the run was cut, so no scoring model was loaded"
+CUT = "the run stopped early, so no scoring model was loaded"
 
 Measure = Callable[[str, Replies], Measurement]
 """Returns the measurement of a metric, by its name, on the scored replies."""

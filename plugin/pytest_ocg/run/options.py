@@ -50,7 +50,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "concepts",
         str,
         "commongen-lite",
-        "concept sets: commongen-lite (from the hub or its local cache), everyday (shipped), or a JSON or JSONL file",
+        "concept sets: commongen-lite (from the hub or its local cache), everyday (shipped), or a JSON, JSONL or "
+        "Parquet file",
         "NAME|PATH",
     ),
     Declaration("concepts-revision", str, None, "the hub revision of commongen-lite to use", "REV"),
@@ -107,7 +108,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "backend",
         values.choice("auto", "huggingface", "openai", "replay"),
         "auto",
-        "the backend that provides the replies",
+        "the backend that provides the replies: auto (by the name of the model), huggingface, openai or replay",
         "NAME",
     ),
     Declaration("base-url", str, None, "URL of an OpenAI-compatible server", "URL"),
@@ -124,17 +125,17 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "quantization",
         values.choice(*QUANTIZATIONS),
         None,
-        "quantization of the weights; default is that of the model's registry entry",
+        "quantization of the weights: 4bit, 8bit or none; default is that of the model's registry entry, else none",
         "NAME",
     ),
     Declaration(
         "dtype",
         values.choice("auto", "float32", "bfloat16", "float16"),
         "auto",
-        "number type of the computation; auto is float32 on CPU",
+        "number type of the computation: float32, bfloat16, float16, or auto (float32 on CPU, else a 16-bit type)",
         "NAME",
     ),
-    Declaration("device", str, "auto", "auto, cpu, cuda, cuda:1, mps", "NAME"),
+    Declaration("device", str, "auto", "device of a local model: auto, cpu, cuda, cuda:1 or mps", "NAME"),
     Declaration(
         "gpus-per-worker",
         values.number(1, 1024),
@@ -151,7 +152,9 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "N",
     ),
     Declaration("seed", values.number(0, 2**32 - 1), "0", "random seed, recorded with the results", "N"),
-    Declaration("cache", Path, None, "folder of the reply cache; default is the user's cache folder", "DIR"),
+    Declaration(
+        "cache", Path, None, "folder of the reply cache; default is pytest-ocg in the user's cache folder", "DIR"
+    ),
     Declaration(
         "refresh",
         values.flag,
@@ -187,8 +190,9 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "baseline",
         Path,
         None,
-        "results.json of an earlier run; max_drop and max_rise are relative to it, paired by concept set",
-        "FILE",
+        "an earlier run: its folder, or its results.json beside its generations.jsonl; max_drop and max_rise are "
+        "measured from it, paired by concept set",
+        "PATH",
     ),
     Declaration(
         "write-thresholds",
@@ -202,7 +206,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "show-misses",
         values.number(0, 1_000_000),
         "5",
-        "number of misses to print, spread over the part-of-speech patterns",
+        "number of misses, and of cases without a reply, to print, spread over the part-of-speech patterns",
         "N",
     ),
     Declaration("trust-remote-code", values.flag, "false", "run code from the model repository", is_flag=True),

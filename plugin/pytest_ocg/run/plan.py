@@ -81,7 +81,7 @@ def make_plan(options: Options, extra_models: Mapping[str, ModelSpec]) -> Plan:
         if not sets:
             raise OptionError(
                 f"--ocg-shard {options.shard}: this shard is empty, because the run has only "
-                f"{counted(whole.sets, 'concept set')}; use {counted(whole.sets, 'shard')} or fewer"
+                f"{counted(whole.sets, 'concept set')}; use at most {counted(whole.sets, 'shard')}"
             )
     named = dict(zip(id_names(specs), specs, strict=True))
     return Plan(options, dataset, sets, load_templates(), named, whole)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_ocg.backends.base import Backend, Generation, GenerationStopped, wrap_backend_errors
-from pytest_ocg.errors import BackendError
+from pytest_ocg.errors import BackendError, counted
 from pytest_ocg.inputs.cases import Batch, Case
 from pytest_ocg.inputs.prompts import Prompt
 from pytest_ocg.run.cache.cache import Cache
@@ -201,8 +201,8 @@ def _generated(backend: Backend, model: str, prompts: Sequence[Prompt]) -> list[
     made = list(backend.generate(prompts))
     if len(made) != len(prompts):
         raise BackendError(
-            f"{model}: the backend returned {len(made)} generations for {len(prompts)} prompts; its generate must "
-            "return one for each prompt, in the same order"
+            f"{model}: the backend returned {counted(len(made), 'generation')} for {counted(len(prompts), 'prompt')}; "
+            "its generate must return one for each prompt, in the same order"
         )
     wrong = [one for one in made if not isinstance(one, Generation)]
     if wrong:

@@ -70,7 +70,7 @@ def read_options(config: pytest.Config) -> Options:
     for declaration in DECLARATIONS:
         text, origin = config.getoption(declaration.dest), declaration.option
         if text is None and declaration.has_ini:
-            text, origin = config.getini(declaration.dest), f"ini value {declaration.dest}"
+            text, origin = config.getini(declaration.dest), f"ini key {declaration.dest}"
         text = declaration.default if text is None else str(text)
         try:
             read[declaration.field] = None if text is None else declaration.read(text)

@@ -93,7 +93,8 @@ def _print_cases(
     total = sum(getattr(row.counts, outcome.value) for row in finished.results.rows)
     cases = shown_cases(finished.lines, outcome, number) if total else []
     if cases:
-        reporter.write_sep("=", f"{len(cases)} of {total:,} {noun} (--ocg-show-misses N shows more)")
+        more = " (--ocg-show-misses N shows more)" if len(cases) < total else ""
+        reporter.write_sep("=", f"{len(cases)} of {total:,} {noun}{more}")
     for case in cases:
         reporter.write_line(case)
 

@@ -110,7 +110,7 @@ def _difference(
     sets = draws.shape[1]
     before, after = old.whole(), new.whole()
     if math.isnan(before) or math.isnan(after):
-        return _missing_difference(metric, sets, "the divisor is 0 in one of them")
+        return _missing_difference(metric, sets, "in one of the runs there is nothing to divide by")
     found = bounds(new.values(draws) - old.values(draws), sets, confidence)
     error = standard_error(new.influences() - old.influences())
     return Difference(

@@ -55,7 +55,7 @@ def test_an_empty_reply_is_an_error_and_a_recorded_error_keeps_its_kind(replay):
 def test_a_file_too_large_for_replies_is_not_read(replay, tmp_path):
     backend = replay()
     os.truncate(tmp_path / "outputs.jsonl", MAX_FILE_BYTES + 1)
-    with pytest.raises(BackendError, match=rf"outputs.jsonl' are too large: .*{MAX_FILE_BYTES}"):
+    with pytest.raises(BackendError, match=rf"outputs.jsonl' is too large: .*{MAX_FILE_BYTES:,}"):
         backend.generate([prompt("a")])
 
 

@@ -51,10 +51,10 @@ def test_it_shows_what_is_there_by_model(folder):
     *table, blank, total = said.splitlines()
     assert status == 0
     assert table == [
-        "model      replies      size  ways made             first              last",
-        "---------  -------  --------  ---------  ----------------  ----------------",
-        "gemma2-9b        2     254 B          2  2026-11-01 09:30  2026-11-03 09:30",
-        "gpt-4o       1,200  148.8 kB          1  2026-11-02 09:30  2026-11-02 09:30",
+        "model      replies      size  provenances             first              last",
+        "---------  -------  --------  -----------  ----------------  ----------------",
+        "gemma2-9b        2     254 B            2  2026-11-01 09:30  2026-11-03 09:30",
+        "gpt-4o       1,200  148.8 kB            1  2026-11-02 09:30  2026-11-02 09:30",
     ]
     assert blank == ""
     assert total.startswith("1,202 replies of 2 models, ")
@@ -172,8 +172,8 @@ def test_prune_without_a_terminal_needs_yes(monkeypatch, capsys, folder, stdin):
     status, _ = ocg("prune", "--model", "gpt-4o", "--cache", folder)
     assert status == 2
     assert capsys.readouterr().err == (
-        f"ocg: 1,200 replies in {folder / FILE_NAME} are not deleted, because there is no terminal for the question; "
-        "add --yes to delete them\n"
+        "ocg: nothing was deleted, because there is no terminal to ask on; "
+        f"add --yes to delete 1,200 replies in {folder / FILE_NAME}\n"
     )
     assert left(folder) == ALL
 

@@ -73,7 +73,7 @@ def test_an_intersection_is_taken_only_when_asked_for(folders, make_run, capsys)
 
 def test_files_that_cannot_be_used_exit_with_2(folders, tmp_path, capsys):
     assert ocg_compare(folders[0], tmp_path / "nowhere") == (2, "")
-    assert "nowhere' do not exist; give the results.json of a run, or the folder" in capsys.readouterr().err
+    assert "nowhere' does not exist; pass the results.json of a run, or the folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["only-one"], ["a", "b", "--json", "--markdown"], ["a", "b", "--nonsense"]])

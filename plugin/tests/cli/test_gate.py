@@ -196,7 +196,7 @@ def test_a_drop_is_measured_from_the_baseline_run_if_one_is_named(folder, make_r
 
 
 def test_a_baseline_that_does_not_exist_is_an_error(folder, make_run):
-    with pytest.raises(ResultsError, match="results 'nowhere' do not exist"):
+    with pytest.raises(ResultsError, match="results file 'nowhere' does not exist"):
         gate(make_run("new", HITS), "--baseline", "nowhere")
 
 
@@ -213,5 +213,5 @@ def test_thresholds_that_cannot_be_used_are_an_error(folder):
     limit(folder, "[selection.smoke.metrics.coverage_ordered]\nmin = 7500\n")
     with pytest.raises(ThresholdError, match=rf"{MODEL}\.toml: .*coverage_ordered\.min is 7500"):
         gate("results.json")
-    with pytest.raises(ThresholdError, match="'nowhere' not found"):
+    with pytest.raises(ThresholdError, match="'nowhere' does not exist"):
         gate("results.json", "nowhere")

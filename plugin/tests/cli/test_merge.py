@@ -96,7 +96,7 @@ def test_a_shard_without_a_concept_set_is_a_usage_error_that_says_how_many_there
     result = bench.run("--ocg-shard", shard)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        [f"ERROR: --ocg-shard {shard}: this shard is empty, *3 concept sets; use 3 shards or fewer"]
+        [f"ERROR: --ocg-shard {shard}: this shard is empty, *3 concept sets; use at most 3 shards"]
     )
 
 

@@ -77,7 +77,7 @@ def test_thresholds_give_the_verdict_that_merged_results_do_not_have(bench, tmp_
         bench.run("--ocg-shard", f"{index}/2", "--ocg-output", f"s{index}", "--ocg-cache", f"c{index}")
     shards, merged = [bench.path / "s1", bench.path / "s2"], bench.path / "merged"
     assert cli.main(["merge", *map(str, shards), "-o", str(merged)], io.StringIO()) == 0
-    assert "- gate: no verdict in these results" in report(merged, "--markdown")
+    assert "- gate: these results have no verdict" in report(merged, "--markdown")
     said = report(merged, "--markdown", "--thresholds", limits)
     assert "**<code>gate&#58; FAILED scripted&#95;quarter coverage&#95;ordered " in said
     assert "no verdict" not in said
@@ -112,7 +112,7 @@ def test_thresholds_give_another_verdict_than_the_run_had_in_html_too(run, tmp_p
             "--earlier 'x.json' works with the HTML report only; add --output FILE.html",
         ),
         (["--latex", "--earlier", "x.json"], "--earlier 'x.json' works with the HTML report only"),
-        (["--markdown"], "results 'nosuch' do not exist"),
+        (["--markdown"], "results file 'nosuch' does not exist"),
     ],
 )
 def test_a_usage_error_is_reported_before_the_run_is_read(words, message):
@@ -125,7 +125,7 @@ def test_results_that_no_run_writes_are_named(run, tmp_path):
     results["rows"][0]["counts"]["hit"] = "many"
     path.write_text(json.dumps(results), encoding="utf-8")
     said = refused(path, "--markdown")
-    assert f"results {str(path)!r}: rows[0].counts.hit is 'many'" in said
+    assert f"results file {str(path)!r}: rows[0].counts.hit is 'many'" in said
 
 
 def test_an_output_is_required(capsys):

@@ -219,7 +219,7 @@ def test_runs_that_differ_do_not_go_into_one_table(write, capsys):
 
 def test_missing_results_exit_with_2(tmp_path, capsys):
     assert ocg_tables(tmp_path / "nowhere") == (2, "")
-    assert "nowhere' do not exist; give the results.json of a run" in capsys.readouterr().err
+    assert "nowhere' does not exist; pass the results.json of a run" in capsys.readouterr().err
 
 
 def test_generations_of_another_run_are_refused(write, capsys):

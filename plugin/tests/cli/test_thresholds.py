@@ -130,7 +130,7 @@ def test_a_threshold_file_cannot_write_to_the_terminal(folder):
         (("show", "no-such"), "'no-such'.*'no-such.toml'.*published"),
         (("show", "gemma2-9b"), "'gemma2-9b'.*'gemma2-9b.toml'.*published"),
         (("show", "a:b"), "'a:b'.*'a_b.toml'.*published"),
-        (("write", "nowhere"), "'nowhere' do not exist"),
+        (("write", "nowhere"), "'nowhere' does not exist"),
         (("write", "results.json", "published"), "'published'.*--ocg-thresholds"),
         (("write", "results.json", "--margin", "-1"), "margin is -1.0;"),
         (("write", "results.json", "--max-drop", "nan"), "max_drop is nan;"),

@@ -62,7 +62,7 @@ def test_a_drop_beyond_its_limit_and_the_noise_of_the_sets_is_broken():
     assert not check.holds
     assert check.says == (
         "coverage_ordered 21.4 [20.1, 22.8] is 3.2 under its baseline of 24.6, beyond max_drop 1.0; 192 concept sets "
-        "show a drop of 1.5 or more"
+        "detect a drop of 1.5 or more"
     )
 
 

@@ -136,7 +136,7 @@ def test_an_override_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(ThresholdError) as caught:
         find_thresholds("a/b", nowhere)
     assert str(caught.value) == (
-        f"thresholds {str(nowhere)!r} not found; give a threshold file, a folder with the file 'a--b.toml' "
+        f"thresholds path {str(nowhere)!r} does not exist; pass a threshold file, a folder with the file 'a--b.toml' "
         "for model 'a/b', or 'published'"
     )
 
@@ -166,7 +166,7 @@ def test_every_shipped_file_can_be_loaded_and_is_named_for_its_model():
     ("content", "says"),
     [
         (b"schema = 1\n# \xff", "UTF-8 at byte 13"),
-        (b"#" * (MAX_FILE_BYTES + 1), f"the limit is {MAX_FILE_BYTES}"),
+        (b"#" * (MAX_FILE_BYTES + 1), f"the limit is {MAX_FILE_BYTES:,}"),
         (b"", "schema is None"),
     ],
 )
@@ -222,7 +222,7 @@ def test_a_renewed_file_keeps_its_mode_and_stays_behind_its_link(rootdir, tmp_pa
 
 def test_a_path_that_cannot_be_written_is_named(tmp_path, results):
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(ThresholdError, match=r"x\.toml: cannot be written \(.*\).*--ocg-thresholds"):
+    with pytest.raises(ThresholdError, match=r"x\.toml cannot be written \(.*\).*--ocg-thresholds"):
         write(tmp_path / "file" / "x.toml", results)
 
 

@@ -84,7 +84,7 @@ def test_other_sets_are_named_with_the_way_out(results, sets):
         ({"run": 3}, {"planned": 576, "run": 3}, "VVVV", "partial run (3 of 576 cases of VVVV, 576 cases in all)"),
         ({"run": 3}, {"planned": 24, "run": 24}, "VVVV", "partial run (24 of 24 cases of VVVV, 576 cases in all)"),
         ({"run": 3}, {"planned": 0, "run": 0}, "VVVV", "partial run (0 of 0 cases of VVVV, 576 cases in all)"),
-        ({"cut": "interrupted"}, {"planned": 576, "run": 576}, "VVVV", "the run was cut: 'interrupted'"),
+        ({"cut": "interrupted"}, {"planned": 576, "run": 576}, "VVVV", "the run stopped early: 'interrupted'"),
         ({"shard": "1/2"}, {"planned": 576, "run": 576}, "VVVV", "only shard '1/2' of the run; merge all shards"),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_run_without_all_cases_of_the_selection_gives_the_reason(results, sele
         (10, 9, 1, 0.05, None),
         (10, 9, 1, 0.0, "too many errors (1 error in 20 cases, a share of 0.0500; max_error_share is 0.0)"),
         (0, 11, 9, 1.0, None),
-        (10, 0, 10, 1.0, "half or more of the requests failed (10 errors in 20 cases)"),
+        (10, 0, 10, 1.0, "half or more of the cases have no reply (10 errors in 20 cases)"),
         (0, 0, 20, 1.0, "no reply was scored (20 errors in 20 cases)"),
         (0, 0, 0, 1.0, "no reply was scored (0 errors in 0 cases)"),
     ],

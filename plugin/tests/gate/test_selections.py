@@ -56,7 +56,7 @@ def test_a_run_is_judged_by_the_selection_of_its_sets_alone(results):
 def test_a_run_of_no_selection_is_shown_the_selections_and_how_to_run_them(results):
     results["selection"]["sets"] = "8:3"
     assert refusal(results, FULL, SMOKE, VERBS) == (
-        "no selection of x.toml has the cases of this run, of sets '8:3'; selections are full (all concept sets), "
+        "this run (sets '8:3') matches no selection of x.toml; its selections are full (all concept sets), "
         "smoke (--ocg-sets 4:0), verbs (--ocg-sets 4:0 -k VVVV)"
     )
 
@@ -106,7 +106,8 @@ def test_a_partial_run_of_sets_without_the_pattern_is_not_judged(results):
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "says"), [("cut", "interrupted", "cut.*'interrupted'"), ("shard", "1/2", "shard '1/2'.*ocg merge")]
+    ("key", "value", "says"),
+    [("cut", "interrupted", "stopped early.*'interrupted'"), ("shard", "1/2", "shard '1/2'.*ocg merge")],
 )
 def test_a_cut_run_or_a_shard_of_a_pattern_is_not_judged(results, key, value, says):
     partial(results)["selection"][key] = value
@@ -147,8 +148,7 @@ def test_a_drop_that_is_small_only_because_errors_are_left_out_is_not_passed(res
     results["rows"][0]["counts"].update(miss=433, error=20)
     limit = Limit("coverage_ordered", baseline=22.0, max_drop=1.0)
     assert refusal(results, Selection("smoke", (limit,), "4:0"), max_error_share=0.1) == (
-        "coverage_ordered 21.4 is not under 21.0 only because errors are left out; "
-        "with 20 errors counted as missed it is 20.7"
+        "coverage_ordered 21.4 reaches 21.0 only without its 20 errors; with errors counted as misses it is 20.7"
     )
 
 

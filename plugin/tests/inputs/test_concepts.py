@@ -19,6 +19,8 @@ SHARED = Path(__file__).parents[4] / "shared" / "data" / "commongen_lite_4.jsonl
 DOG = {"concept_set": ["dog_N", "catch_V"]}
 CAT = {"concept_set": ["cat_N", "sleep_V", "sofa_N"]}
 
+PASS = "pass a JSON, JSONL or Parquet file"
+
 
 def write(path: Path, content: object) -> Path:
     """Bytes as they are, text in UTF-8, a list of rows as JSONL or (for `.json`) as a JSON list."""
@@ -82,7 +84,7 @@ def test_composed_and_decomposed_accents_are_the_same_word(tmp_path):
 @pytest.mark.parametrize(
     ("concepts", "expected"),
     [
-        (["dog_N"], "concept_set has 1 concepts; 2 to 8 are allowed"),
+        (["dog_N"], "concept_set has 1 concept; 2 to 8 are allowed"),
         ([], "concept_set has 0 concepts; 2 to 8 are allowed"),
         ([f"w{n}_N" for n in range(9)], "concept_set has 9 concepts; 2 to 8 are allowed"),
         ("dog_N#catch_V", """concept_set must be a list such as ["dog_N", "catch_V"], not 'dog_N#catch_V'"""),
@@ -123,23 +125,23 @@ def test_a_concept_set_that_cannot_be_used_is_named_by_file_place_and_field(tmp_
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", ": contains no concept set"),
-        (" \n\n", ": contains no concept set"),
-        ("[]", ": contains no concept set"),
+        ("", " contains no concept set"),
+        (" \n\n", " contains no concept set"),
+        ("[]", " contains no concept set"),
         ('{"concepts": ["dog_N", "eat_V"]}', ":1: the field 'concept_set' is missing"),
         ('{"concept-set": ["dog_N", "eat_V"]}', ":1: the field 'concept_set' is missing; did you mean 'concept-set'?"),
         ('[{"concept_set": ["dog_N", "eat_V"]}, 3]', "[1]: must be an object with a list under 'concept_set', not 3"),
         ('"dog_N"', ":1: must be an object with a list under 'concept_set', not 'dog_N'"),
-        ('{"concept_set": ["dog_N", "eat_V"]}\n{"concept_set"', ":2: is not valid JSON, column 15"),
-        ('[{"concept_set":\n["dog_N" "eat_V"]}]', ": is not valid JSON at line 2, column 10"),
-        ('{\n"concept_set": ["dog_N", "eat_V"]\n}', ":1: is not valid JSON, column 2"),
-        ("[" * 100_000, ": cannot be read as JSON: maximum recursion depth"),
-        ('{"n": ' + "1" * 5000 + "}", ":1: cannot be read as JSON: Exceeds the limit"),
+        ('{"concept_set": ["dog_N", "eat_V"]}\n{"concept_set"', ":2 is not valid JSON, column 15"),
+        ('[{"concept_set":\n["dog_N" "eat_V"]}]', " is not valid JSON at line 2, column 10"),
+        ('{\n"concept_set": ["dog_N", "eat_V"]\n}', ":1 is not valid JSON, column 2"),
+        ("[" * 100_000, " cannot be read as JSON: maximum recursion depth"),
+        ('{"n": ' + "1" * 5000 + "}", ":1 cannot be read as JSON: Exceeds the limit"),
         (
             b'{"concept_set": ["dog_N", "eat_V"]}\n{"concept_set": ["caf\xe9_N", "eat_V"]}',
-            ":2: is not UTF-8 text (byte 0xe9)",
+            ":2 is not UTF-8 text (byte 0xe9)",
         ),
-        ('{"concept_set": ["dog_N", "eat_V"]}'.encode("utf-16"), ":1: is not UTF-8 text (byte 0xff)"),
+        ('{"concept_set": ["dog_N", "eat_V"]}'.encode("utf-16"), ":1 is not UTF-8 text (byte 0xff)"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_with_the_line(tmp_path, content, expected):
@@ -155,18 +157,22 @@ def test_the_same_set_twice_is_refused_with_both_places(tmp_path):
 
 
 def test_a_folder_a_missing_file_and_a_huge_file_are_refused(tmp_path, monkeypatch):
-    assert message_of(tmp_path) == f"concepts '{tmp_path}' are a folder; name a JSON or JSONL file"
+    assert message_of(tmp_path) == f"concept file '{tmp_path}' is a folder; {PASS}"
     missing = tmp_path / "sets.jsonl"
-    assert message_of(missing) == (f"concepts '{missing}': must be commongen-lite, everyday or the path of a file")
+    assert message_of(missing) == (
+        f"concept file '{missing}' does not exist (pass commongen-lite, everyday or the path of a file)"
+    )
     write(missing, [DOG])
     monkeypatch.setattr(concept_sources, "MAX_FILE_BYTES", 20)
-    assert message_of(missing) == f"concepts '{missing}' are too large: {missing.stat().st_size} bytes, the limit is 20"
+    assert message_of(missing) == (
+        f"concept file '{missing}' is too large: {missing.stat().st_size} bytes, the limit is 20; {PASS}"
+    )
     table = write(tmp_path / "sets.parquet", "PAR1" * 10)
-    assert message_of(table) == f"concepts '{table}' are too large: 40 bytes, the limit is 20"
+    assert message_of(table) == f"concept file '{table}' is too large: 40 bytes, the limit is 20; {PASS}"
 
 
 def test_a_device_is_refused_instead_of_read_for_ever():
-    assert message_of(Path("/dev/zero")) == "concepts '/dev/zero' are not a regular file; name a JSON or JSONL file"
+    assert message_of(Path("/dev/zero")) == f"concept file '/dev/zero' is not a regular file; {PASS}"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +190,9 @@ def test_an_unknown_source_is_refused_with_the_nearest_name(source, hint, tmp_pa
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConceptError) as caught:
         load_dataset(source)
-    assert str(caught.value) == (f"concepts {source!r}: must be commongen-lite, everyday or the path of a file{hint}")
+    assert str(caught.value) == (
+        f"concept file {source!r} does not exist{hint} (pass commongen-lite, everyday or the path of a file)"
+    )
 
 
 def test_a_revision_works_only_with_commongen_lite():

@@ -107,8 +107,8 @@ def test_a_gguf_file_is_taken(registry, tmp_path):
             "this file starts with b'' instead of b'GGUF', so it is not a GGUF model; if it is "
             "a pointer file of Git LFS, download the model itself",
         ),
-        ({}, "gone.gguf", f"file or folder not found. {ACCEPTED}"),
-        ({}, "gone/model", f"file or folder not found. {ACCEPTED}"),
+        ({}, "gone.gguf", f"there is no such file or folder. {ACCEPTED}"),
+        ({}, "gone/model", f"there is no such file or folder. {ACCEPTED}"),
     ],
 )
 def test_a_path_that_is_no_model_is_refused_with_the_reason(registry, tmp_path, files, name, message):

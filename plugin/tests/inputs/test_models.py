@@ -129,7 +129,7 @@ def test_every_short_name_can_stand_in_a_test_id_as_it_is(registry):
         ('[models."a/b"]\nbackend = "openai"\nsource = "x"', ": models.a/b: a short name is lower-case letters"),
         ("[model]", ": unknown key 'model'; did you mean 'models'?"),
         ("[[models.n]]", ": models.n: must be a table, not [{}]"),
-        ("x", ": is not valid TOML: "),
+        ("x", " is not valid TOML: "),
     ],
 )
 def test_a_broken_registry_is_refused_with_file_model_and_key(tmp_path, line, message):

@@ -190,7 +190,7 @@ def test_a_users_file_may_have_one_template_and_no_examples(tmp_path):
             'in order."\n[[templates]]\nid = 0\ntext = "{concepts} in order"',
             ": templates must be one or more with different ids, not [0, 0]",
         ),
-        ("id = 0", "id = ", ": is not valid TOML: "),
+        ("id = 0", "id = ", " is not valid TOML: "),
     ],
 )
 def test_a_broken_template_file_is_refused_with_file_and_key(tmp_path, old, new, message):
@@ -205,9 +205,9 @@ def test_a_broken_template_file_is_refused_with_file_and_key(tmp_path, old, new,
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, ": cannot be read: No such file or directory"),
-        (b"system = '\xff'", ": is not UTF-8 text: byte 10 is 0xff"),
-        (b"x = " + b"[" * 100_000, ": is not valid TOML: "),
+        (None, " cannot be read: No such file or directory"),
+        (b"system = '\xff'", " is not UTF-8 text: byte 10 is 0xff"),
+        (b"x = " + b"[" * 100_000, " is not valid TOML: "),
     ],
 )
 def test_a_file_that_is_not_there_or_not_toml_is_refused(tmp_path, content, message):

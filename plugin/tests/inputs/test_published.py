@@ -183,10 +183,10 @@ def test_an_empty_cell_is_none_and_so_is_what_follows_from_it(folder):
     [
         ("89.28", "n/a", ":2: coverage_unordered is 'n/a', which is not a number; leave the cell empty"),
         ("89.28", "nan", ":2: coverage_unordered is 'nan', which is not a number"),
-        ("89.28,", "", ":2: does not have the 7 cells of the header"),
-        ("89.28", "89.28,1", ":2: does not have the 7 cells of the header"),
+        ("89.28,", "", ":2 does not have the 7 cells of the header"),
+        ("89.28", "89.28,1", ":2 does not have the 7 cells of the header"),
         ("Macro-o1", "Qwen2-7B", ":3: this is the second row for 'Qwen2-7B'"),
-        ("model,", "name,", ": has no column 'model', only ['name', 'coverage_unordered', "),
+        ("model,", "name,", " has no column 'model', only ['name', 'coverage_unordered', "),
         ("_delta_vs_original", "_change", ": the columns ['coverage_unordered', 'coverage_unordered_change', "),
         ("rate_delta_vs_original", "rate_delta_vs_zero_shot", " must be values and their deltas against one baseline"),
     ],
@@ -202,5 +202,5 @@ def test_a_table_that_cannot_be_read_is_named_with_line_and_value(folder, old, n
 def test_a_missing_table_is_named(folder):
     path = folder / "table2_pos.csv"
     path.unlink()
-    with pytest.raises(ResultsError, match=re.escape(f"{path}: cannot be read (No such file or directory)")):
+    with pytest.raises(ResultsError, match=re.escape(f"{path} cannot be read (No such file or directory)")):
         load_published(folder)

@@ -94,10 +94,10 @@ def test_a_checkpoint_is_named_by_its_size_a_hub_id_or_a_folder(name, source, re
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("BLEURT20", r"'BLEURT20' was not found; did you mean 'BLEURT-20'\? Choose BLEURT-20, BLEURT-20-D12"),
+        ("BLEURT20", r"'BLEURT20' does not exist; did you mean 'BLEURT-20'\? Choose BLEURT-20, BLEURT-20-D12"),
         ("openai:gpt-4o", r"'openai:gpt-4o' is not a BLEURT checkpoint\. Choose BLEURT-20, .* or the folder of such"),
-        ("./nowhere", r"'\./nowhere' was not found\. Choose BLEURT-20, "),
-        ("", r"BLEURT model '' was not found\. Choose"),
+        ("./nowhere", r"'\./nowhere' does not exist\. Choose BLEURT-20, "),
+        ("", r"BLEURT model '' does not exist\. Choose"),
     ],
 )
 def test_a_name_that_is_no_checkpoint_is_refused_with_the_choices(name, message):
@@ -157,17 +157,23 @@ class _Ran:
             r"max_position_embeddings 128, less than 512",
         ),
         (lambda folder: change_config(folder, vocab_size=20), r"spm\.model has \d+ pieces, but the weights have 20"),
-        (lambda folder: change_config(folder, num_hidden_layers=3), r"16 weights are missing or do not fit, such as"),
-        (lambda folder: change_config(folder, num_hidden_layers=1), r"16 weights are missing or do not fit, such as"),
+        (
+            lambda folder: change_config(folder, num_hidden_layers=3),
+            r"weights that are missing or do not fit: 16, such as",
+        ),
+        (
+            lambda folder: change_config(folder, num_hidden_layers=1),
+            r"weights that are missing or do not fit: 16, such as",
+        ),
         (
             lambda folder: change_weights(folder, lambda weights: weights.pop("classifier.weight")),
-            r"1 weights are missing or do not fit, such as 'classifier\.weight'",
+            r"weights that are missing or do not fit: 1, such as 'classifier\.weight'",
         ),
         (
             lambda folder: change_weights(
                 folder, lambda weights: weights.update(more=weights["classifier.bias"].clone())
             ),
-            r"1 weights are missing or do not fit, such as 'more'",
+            r"weights that are missing or do not fit: 1, such as 'more'",
         ),
     ],
 )

@@ -55,7 +55,7 @@ def test_the_metric_of_a_context_names_its_checkpoint_in_the_signature(make_cont
 
 def test_the_metric_of_a_context_refuses_an_unknown_checkpoint(make_context, store):
     with pytest.raises(
-        ModelError, match="BLEURT model 'BLEURT-21' was not found; did you mean 'BLEURT-20'\\? Choose BLEURT-20,"
+        ModelError, match="BLEURT model 'BLEURT-21' does not exist; did you mean 'BLEURT-20'\\? Choose BLEURT-20,"
     ):
         open_pbleurt(make_context(store, bleurt_model="BLEURT-21"))
 

@@ -231,7 +231,7 @@ def test_cut_pairs_are_counted_and_reported_also_if_their_scores_were_stored():
     for _ in range(2):
         metric = metric_of(FakeScorer(cut=[LONG]), store, notice=said.append)
         assert metric.measure({KEY: [LONG, LONG, "a", "b"]}).cut == 5
-    message = "pBLEURT: 5 of 7 different pairs of replies have more than 512 tokens and were cut to this length"
+    message = "pBLEURT: different pairs of replies cut to 512 tokens: 5 of 7"
     assert said == [message, message]
     assert metric.measure({KEY: ["a", "b"]}).cut == 0
     assert len(said) == 2

@@ -120,7 +120,7 @@ def test_a_model_out_of_reach_is_one_error_with_what_to_do(context_of, monkeypat
     [
         ("openai:gpt-4o", "'openai:gpt-4o' has the backend 'openai', which does not return the probability"),
         ("gpt2xl", "model 'gpt2xl' is not known; did you mean"),
-        ("./nowhere", "model './nowhere': file or folder not found"),
+        ("./nowhere", "model './nowhere': there is no such file or folder"),
     ],
 )
 def test_a_name_that_cannot_score_is_refused(context_of, name, message):

@@ -58,11 +58,20 @@ def test_metrics_are_in_the_order_of_the_summary_with_interval_and_p():
     assert lines[9].split()[-7:] == ["21.00", "20.00", "-1.00", "-", "-", "-", "-"]
 
 
+def test_a_metric_without_a_value_and_one_without_an_interval_are_told_apart():
+    missing = Difference("diverse_rate", None, None, None, None, None, None, None, None, 0, "no set is in both runs")
+    row = replace(ROW, differences=(*ROW.differences, missing))
+    assert [line for line in render_comparison(replace(COMPARISON, rows=(row,))) if line.startswith("no ")] == [
+        "no interval: distinct (pooled), own: no mean",
+        "no value: diverse rate: no set is in both runs",
+    ]
+
+
 def test_changes_of_cases_and_sets_are_below():
     lines = render_comparison(COMPARISON)
     assert lines[11:] == [
         "",
-        "no value: distinct (pooled), own: no mean",
+        "no interval: distinct (pooled), own: no mean",
         "cases: 4 hit to miss, 5 miss to hit, 1,200 hit in both, 3 missed in both, 6 without a reply in one or both",
         "concept sets: 2 with more hits, 1 with fewer, 9 with as many; McNemar's exact p <0.0001",
         "note: revision is 'a' in the old run and 'b' in the new run",

@@ -50,7 +50,7 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(tmp_path, monke
     monkeypatch.setattr(formats, "find_spec", lambda asked: None)
     with pytest.raises(OptionError) as caught:
         require_report(tmp_path / name)
-    assert f'needs {library}, which is not installed; pip install "pytest-ordered-commongen[{extra}]"' in str(
+    assert f'needs {library}, which is not installed; run `pip install "pytest-ordered-commongen[{extra}]"`' in str(
         caught.value
     )
 

@@ -24,7 +24,7 @@ def test_the_verdict_comes_first_and_a_failed_one_is_bold(make_run):
 @pytest.mark.parametrize("gate", [None, {"verdicts": []}])
 def test_without_a_verdict_the_report_names_the_command_for_one(make_run, gate):
     results, records = make_run()
-    [line] = lines(render_markdown(changed(results, {"gate": gate}), records), "- gate: no verdict")
+    [line] = lines(render_markdown(changed(results, {"gate": gate}), records), "- gate: these results have no verdict")
     assert "`ocg gate RESULTS`" in line
 
 

@@ -68,7 +68,7 @@ def test_a_metric_without_statistics_has_a_difference_and_the_reason_for_no_inte
     [row] = compare(edited("old", measured(21.5)), edited("new", measured(20.0))).rows
     found = by_metric(row)["distinct2_pooled"]
     assert (found.difference, found.bounds, found.p, found.p_holm) == (-1.5, None, None, None)
-    assert found.reason == "its bigrams are counted over all sets together, so it is no mean over sets"
+    assert found.reason == "its bigrams are counted over all sets together, so it is not a mean over sets"
 
 
 def test_sets_are_matched_by_their_words_and_not_by_their_ids(compared):

@@ -71,7 +71,7 @@ def damaged(*place, value=None, is_gone=False) -> bytes:
 
 def refusal(content: bytes) -> str:
     with pytest.raises(ResultsError) as caught:
-        read_results(content, "results 'x'")
+        read_results(content, "results file 'x'")
     return str(caught.value)
 
 
@@ -84,14 +84,14 @@ def lines_in(tmp_path, *lines: bytes):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "are not JSON ("),
-        (b"{", "are not JSON ("),
-        (b"\xff\xfe", "are not JSON ("),
-        (b'{"schema": 1, "x": ' + b"[" * 100_000, "are not JSON ("),
-        (b"{}", "have schema None, but this version reads 1"),
-        (b'{"schema": 2}', "have schema 2, but this version reads 1"),
-        (b'{"schema": true}', "have schema True, but this version reads 1"),
-        (b'{"schema": "\\ud800"}', "have schema '\\ud800', but this version reads 1"),
+        (b"", "is not JSON ("),
+        (b"{", "is not JSON ("),
+        (b"\xff\xfe", "is not JSON ("),
+        (b'{"schema": 1, "x": ' + b"[" * 100_000, "is not JSON ("),
+        (b"{}", "has schema None, but this version reads 1"),
+        (b'{"schema": 2}', "has schema 2, but this version reads 1"),
+        (b'{"schema": true}', "has schema True, but this version reads 1"),
+        (b'{"schema": "\\ud800"}', "has schema '\\ud800', but this version reads 1"),
     ],
 )
 def test_a_file_that_this_version_cannot_read_is_refused(tmp_path, content, said):
@@ -99,22 +99,22 @@ def test_a_file_that_this_version_cannot_read_is_refused(tmp_path, content, said
     path.write_bytes(content)
     with pytest.raises(ResultsError) as caught:
         load_results(path)
-    assert str(caught.value).startswith(f"results {str(path)!r} {said}")
+    assert str(caught.value).startswith(f"results file {str(path)!r} {said}")
     assert "run the benchmark again" in str(caught.value)
 
 
 @pytest.mark.parametrize("gone", [None, "gate", "generations_sha256"])
 def test_a_run_is_read_with_or_without_its_optional_fields(gone):
     plain = {name: value for name, value in WHOLE.items() if name != gone}
-    results = read_results(json.dumps(plain).encode("ascii"), "results 'x'")
+    results = read_results(json.dumps(plain).encode("ascii"), "results file 'x'")
     assert [row.value("pbleu") for row in results.rows] == [41.0]
     assert [verdict.status for verdict in results.verdicts] == ([] if gone == "gate" else ["passed"])
 
 
 def test_a_value_that_no_run_writes_is_named_with_the_way_out():
     assert refusal(damaged("rows", 0, "counts", "hit", value="many")) == (
-        "results 'x': rows[0].counts.hit is 'many': expected `int`, got `str`; run the benchmark again, which reuses "
-        "the replies in the cache"
+        "results file 'x': rows[0].counts.hit is 'many': expected `int`, got `str`; run the benchmark again, which "
+        "reuses the replies in the cache"
     )
 
 
@@ -166,7 +166,7 @@ def test_a_value_that_no_run_writes_is_named_with_the_way_out():
 )
 def test_a_damaged_value_is_named_with_its_place(place, value):
     keys = [int(key) if key.isdigit() else key for key in place.replace("[", ".").replace("]", "").split(".")]
-    assert f"results 'x': {place} is {value!r}: " in refusal(damaged(*keys, value=value))
+    assert f"results file 'x': {place} is {value!r}: " in refusal(damaged(*keys, value=value))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_a_damaged_value_is_named_with_its_place(place, value):
 )
 def test_a_damaged_value_under_a_users_name_is_found_by_its_place(keys, value, place):
     said = refusal(damaged(*keys, value=value))
-    assert said.startswith(f"results 'x': {place}")
+    assert said.startswith(f"results file 'x': {place}")
     assert said.isprintable()
 
 
@@ -212,17 +212,17 @@ def test_a_missing_value_is_not_read_as_none(keys, said):
 
 @pytest.mark.parametrize("content", [b"[]", b"null", b"3", b"[" * 100_000])
 def test_a_file_that_is_not_an_object_is_named_the_content(content):
-    assert refusal(content).startswith("results 'x': the content")
+    assert refusal(content).startswith("results file 'x': the content")
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_a_constant_that_is_not_a_number_is_not_json(number):
-    assert "are not JSON" in refusal(damaged("rows", 0, "metrics", "pbleu", "value", value=number))
+    assert "is not JSON" in refusal(damaged("rows", 0, "metrics", "pbleu", "value", value=number))
 
 
 def test_a_file_that_does_not_exist_is_named(tmp_path):
     with pytest.raises(
-        ResultsError, match=r"results '.*results.json' do not exist; give the results.json of a run, or"
+        ResultsError, match=r"results file '.*results.json' does not exist; pass the results.json of a run, or"
     ):
         load_results(tmp_path)
 
@@ -231,7 +231,7 @@ def test_a_file_too_large_for_results_is_not_read(tmp_path):
     path = tmp_path / "results.json"
     path.touch()
     os.truncate(path, MAX_RESULTS_BYTES + 1)
-    with pytest.raises(ResultsError, match=f"too large: .* the limit is {MAX_RESULTS_BYTES}"):
+    with pytest.raises(ResultsError, match=f"too large: .* the limit is {MAX_RESULTS_BYTES:,}"):
         load_results(path)
 
 
@@ -253,8 +253,8 @@ def test_generations_of_another_run_are_refused(make_run):
     with pytest.raises(ResultsError) as caught:
         load_run(folder)
     assert str(caught.value) == (
-        f"generations {str(path)!r} have sha256 {hashlib.sha256(path.read_bytes()).hexdigest()!r} but the results "
-        f"next to them were made from {hashlib.sha256(content).hexdigest()!r}; take both files from the same run"
+        f"generations file {str(path)!r} has sha256 {hashlib.sha256(path.read_bytes()).hexdigest()!r} but the results "
+        f"next to it were made from {hashlib.sha256(content).hexdigest()!r}; take both files from the same run"
     )
 
 
@@ -263,7 +263,7 @@ def test_without_generations_the_message_asks_to_keep_the_two_files_together(mak
     (folder / "generations.jsonl").unlink()
     with pytest.raises(
         ResultsError,
-        match=r"generations '.*generations.jsonl' do not exist; results.json was made from this file; "
+        match=r"generations file '.*generations.jsonl' does not exist; results.json was made from this file; "
         "keep the two files together",
     ):
         load_run(folder)
@@ -274,7 +274,7 @@ def test_results_without_the_digest_of_their_generations_are_refused(make_run):
     results = json.loads((folder / "results.json").read_bytes())
     del results["generations_sha256"]
     (folder / "results.json").write_text(json.dumps(results), encoding="ascii")
-    with pytest.raises(ResultsError, match=r"have generations_sha256 None, so their generations cannot be checked"):
+    with pytest.raises(ResultsError, match=r"has generations_sha256 None, so its generations cannot be checked"):
         load_run(folder)
 
 
@@ -301,7 +301,7 @@ def test_a_line_that_is_not_a_record_is_named(tmp_path, line, said):
     path = lines_in(tmp_path, json.dumps(GOOD).encode("ascii"), line)
     with pytest.raises(ResultsError) as caught:
         load_records(path)
-    assert str(caught.value).startswith(f"generations {str(path)!r}, {said}")
+    assert str(caught.value).startswith(f"generations file {str(path)!r}, {said}")
     assert str(caught.value).endswith("; run the benchmark again")
 
 
@@ -331,7 +331,7 @@ def test_a_damaged_record_is_named_with_its_line_and_field(tmp_path, changed, sa
     path = lines_in(tmp_path, json.dumps(GOOD | changed).encode("ascii"))
     with pytest.raises(ResultsError) as caught:
         load_records(path)
-    assert str(caught.value).startswith(f"generations {str(path)!r}, line 1: ")
+    assert str(caught.value).startswith(f"generations file {str(path)!r}, line 1: ")
     assert said in str(caught.value)
 
 
@@ -339,5 +339,5 @@ def test_generations_too_large_are_not_read(tmp_path):
     path = tmp_path / "generations.jsonl"
     path.touch()
     os.truncate(path, MAX_GENERATIONS_BYTES + 1)
-    with pytest.raises(ResultsError, match=f"too large: .* the limit is {MAX_GENERATIONS_BYTES}"):
+    with pytest.raises(ResultsError, match=f"too large: .* the limit is {MAX_GENERATIONS_BYTES:,}"):
         load_records(path)

@@ -169,7 +169,7 @@ def test_a_difference_is_reported_with_the_way_out(folders):
         (("selection", "shard"), "3/2", "'B/results.json' have shard '3/2' ("),
         (("selection", "whole"), None, "'B/results.json' have shard '2/2', but not its whole run; run it again"),
         (("selection", "complete"), False, "(complete is False); run it again"),
-        (("selection", "cut"), "interrupted", "run was cut: 'interrupted'; run it again"),
+        (("selection", "cut"), "interrupted", "run stopped early: 'interrupted'; run it again"),
         (("rows", 0, "counts", "miss"), 0, "partial run ("),
         (("selection", "conditions"), ["original"], "but need one row for each model and condition of ['original']"),
         (("rows",), [], "but need one row for each model and condition of ['ordered']"),
@@ -219,5 +219,5 @@ def test_replies_that_were_changed_are_refused(folders):
     part = folders.write("A", "1/2")
     path = part / "generations.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace("again", "since", 1), encoding="utf-8")
-    with pytest.raises(ResultsError, match=r"have sha256 .* but the results next to them were made from"):
+    with pytest.raises(ResultsError, match=r"has sha256 .* but the results next to it were made from"):
         merged(part)

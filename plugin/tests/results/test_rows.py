@@ -43,9 +43,9 @@ def test_every_row_is_returned_in_its_order(make_results):
         ({"run": 192, "complete": True}, ("partial run (192 of 576 cases)",)),
         (
             {"cut": "stopping after 1 failures", "run": 3, "complete": False},
-            ("the run was cut: 'stopping after 1 failures'", "partial run (3 of 576 cases)"),
+            ("the run stopped early: 'stopping after 1 failures'", "partial run (3 of 576 cases)"),
         ),
-        ({"cut": "interrupted", "complete": False}, ("the run was cut: 'interrupted'",)),
+        ({"cut": "interrupted", "complete": False}, ("the run stopped early: 'interrupted'",)),
         ({"shard": "1/4"}, ("only shard '1/4' of the run; merge all shards with `ocg merge`",)),
         ({"complete": False}, ("the run is not marked as complete (complete is False)",)),
     ],

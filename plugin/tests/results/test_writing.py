@@ -25,7 +25,7 @@ def written(plain) -> dict:
 
 def test_results_are_read_back_as_they_were_written(make_results, tmp_path):
     results = load_results(PartFolders(tmp_path, make_results()).write("a", "1/2"))
-    assert read_results(results_json(results, results.generations_sha256), "results 'x'") == results
+    assert read_results(results_json(results, results.generations_sha256), "results file 'x'") == results
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_results_are_read_back_as_they_were_written(make_results, tmp_path):
 def test_any_results_survive_being_written(plain):
     results = results_of(plain)
     expected = msgspec.structs.replace(results, generations_sha256=DIGEST)
-    assert read_results(results_json(results, DIGEST), "results 'x'") == expected
+    assert read_results(results_json(results, DIGEST), "results file 'x'") == expected
 
 
 def test_a_missing_value_is_left_out_only_if_it_is_optional():

@@ -92,7 +92,7 @@ def test_a_shard_knows_the_whole_and_one_without_a_set_is_refused():
     plan = plan_of("scripted:quarter", sets="3:0", shard="2/3")
     assert (len(plan.sets), plan.whole.sets, plan.whole.cases_per_row) == (1, 3, 72)
     assert plan_of("scripted:quarter", sets="3:0").whole is None
-    with pytest.raises(OptionError, match=r"--ocg-shard 4/5: .*3 concept sets; use 3 shards or fewer"):
+    with pytest.raises(OptionError, match=r"--ocg-shard 4/5: .*3 concept sets; use at most 3 shards"):
         plan_of("scripted:quarter", sets="3:0", shard="4/5")
 
 

@@ -101,7 +101,7 @@ def test_an_interrupted_run_keeps_its_replies_its_status_and_no_verdict(bench):
     arguments = bench.arguments("--ocg-batch-size", "24", "--ocg-thresholds", "t.toml")
     result = bench.pytester.runpytest_inprocess(*arguments, plugins=[bench.kept], no_reraise_ctrlc=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["gate: NOT EVALUATED * run was cut: *interrupted*"])
+    result.stdout.fnmatch_lines(["gate: NOT EVALUATED * run stopped early: *interrupted*"])
     (bench.path / "conftest.py").unlink()
     bench.run("--ocg-batch-size", "24", "--ocg-output", "again")
     assert bench.results("again")["rows"][0]["counts"]["cached"] == 48

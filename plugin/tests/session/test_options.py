@@ -69,7 +69,7 @@ def test_a_value_that_cannot_be_used_is_named_with_its_option(pytester, argument
 
 def test_a_bad_ini_value_is_named_as_one(pytester):
     pytester.makeini("[pytest]\nocg_gate = always\n")
-    with pytest.raises(OptionError, match="ini value ocg_gate: 'always' is not one of auto, require, off"):
+    with pytest.raises(OptionError, match="ini key ocg_gate: 'always' is not one of auto, require, off"):
         options(pytester, "--model", "m")
 
 

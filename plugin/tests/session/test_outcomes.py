@@ -40,6 +40,11 @@ def pytest_collection_modifyitems(config, items):
 """
 
 
+def test_no_more_misses_are_offered_if_all_are_shown(bench):
+    result = bench.run("--ocg-show-misses", "54", "-n", "0")
+    result.stdout.fnmatch_lines(["*= 54 of 54 misses =*"])
+
+
 @WAYS
 def test_a_miss_is_a_failed_test_with_a_status_of_its_own_and_one_line(bench, way):
     result = bench.run("--ocg-show-misses", "2", *way)
@@ -55,6 +60,7 @@ def test_a_miss_is_a_failed_test_with_a_status_of_its_own_and_one_line(bench, wa
         ]
     )
     assert "Traceback" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*= 2 of 54 misses (--ocg-show-misses N shows more) =*"])
     assert "test_ordered_commongen.py:" not in result.stdout.str()
 
 

@@ -91,7 +91,7 @@ def test_a_drop_within_the_noise_of_twelve_sets_passes_and_is_told(release):
         result.stdout.fnmatch_lines(
             [
                 f"gate: coverage_unordered 9?.? [[]*, *] is ?.? under {source} 100.0, beyond max_drop 1.0, but within "
-                "noise (12 concept sets can show a drop of *; about * sets are needed to show this one)",
+                "noise (12 concept sets can detect a drop of *; about * sets are needed to detect this one)",
                 f"gate: PASSED {MODEL} (5 limits hold)",
             ]
         )
@@ -104,7 +104,9 @@ def test_a_drop_in_most_sets_is_shown_by_the_pairs(release):
     rewrite(release, "min = 24.0", "min = 1.0")
     result = judged(release, "--ocg-outputs", shuffled(release, 10), "--ocg-baseline", "first", model=MODEL)
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["gate: FAILED *the baseline run's 100.0, beyond max_drop 1.0; 12 concept sets show *"])
+    result.stdout.fnmatch_lines(
+        ["gate: FAILED *the baseline run's 100.0, beyond max_drop 1.0; 12 concept sets detect *"]
+    )
 
 
 SPOILED = """
@@ -124,7 +126,9 @@ def test_files_edited_during_the_run_cannot_change_the_verdict(release):
     result = judged(release, "--ocg-outputs", worse, "--ocg-baseline", "first", model=MODEL)
     assert (release.path / "t.toml").read_text() == "edited during the run"
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["gate: FAILED *the baseline run's 100.0, beyond max_drop 1.0; 12 concept sets show *"])
+    result.stdout.fnmatch_lines(
+        ["gate: FAILED *the baseline run's 100.0, beyond max_drop 1.0; 12 concept sets detect *"]
+    )
 
 
 def test_a_baseline_of_other_sets_is_not_counted_from(release):
@@ -149,8 +153,11 @@ def test_a_baseline_that_no_limit_counts_from_is_told(release):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--ocg-baseline", "nowhere"), "ERROR: results 'nowhere' do not exist; give the results.json of a run*"),
-        (("--ocg-baseline", "sets.jsonl"), "ERROR: results 'sets.jsonl' are not JSON*"),
+        (
+            ("--ocg-baseline", "nowhere"),
+            "ERROR: results file 'nowhere' does not exist; pass the results.json of a run*",
+        ),
+        (("--ocg-baseline", "sets.jsonl"), "ERROR: results file 'sets.jsonl' is not JSON*"),
         (
             ("--ocg-thresholds", "published", "--ocg-write-thresholds"),
             "ERROR: thresholds 'published' come with the package*",

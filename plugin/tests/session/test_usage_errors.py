@@ -31,7 +31,7 @@ import pytest
             ["--ocg-metrics", "perplexity", "--ocg-perplexity-model", "openai:gpt-4o"],
             ["*'openai:gpt-4o'*"],
         ),
-        (["--ocg-outputs", "nowhere.jsonl"], ["*replies 'nowhere.jsonl' do not exist; *--ocg-outputs*"]),
+        (["--ocg-outputs", "nowhere.jsonl"], ["*reply file 'nowhere.jsonl' does not exist; *--ocg-outputs*"]),
     ],
 )
 def test_a_bad_option_is_a_usage_error(bench, arguments, messages):

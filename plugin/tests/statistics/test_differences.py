@@ -131,7 +131,11 @@ def test_metrics_without_a_common_set_or_value_say_so():
     assert difference(statistics_of(6), {"pbleu": {"0": {"other": [1.0, 1]}}}).sets == 0
     nothing = {name: statistics_of(0, 0)["pbleu"] for name in ("coverage_unordered", "coverage_ordered")}
     [_, _, rate] = differences(nothing, nothing)
-    assert (rate.metric, rate.p, rate.reason) == ("ordered_rate", None, "the divisor is 0 in one of them")
+    assert (rate.metric, rate.p, rate.reason) == (
+        "ordered_rate",
+        None,
+        "in one of the runs there is nothing to divide by",
+    )
 
 
 def test_p_values_are_adjusted_for_the_metrics_compared():

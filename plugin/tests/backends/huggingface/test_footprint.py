@@ -153,50 +153,50 @@ SERVE = "serve it elsewhere and pass --ocg-base-url"
             load(),
             Memory(85 * GB, 1),
             True,
-            "its weights take about 141.1 GB in bfloat16, keys and values for a batch of 192 another 16.1 GB, and "
-            "there are 85.0 GB on the GPU; pass --ocg-quantization 4bit (about 47.0 GB), or pass "
-            f"--ocg-gpus-per-worker 3 where 3 such GPUs are visible, or {SERVE}",
+            "its weights need about 141.1 GB in bfloat16, and the keys and values of a batch of 192 another 16.1 GB, "
+            "but only 85.0 GB are on the GPU; pass --ocg-quantization 4bit (about 47.0 GB), or pass "
+            f"--ocg-gpus-per-worker 3 on a machine with 3 such GPUs, or {SERVE}",
         ),
         (
             SIZE_405B,
             load(quantization="4bit"),
             Memory(170 * GB, 2),
             False,
-            "its weights take about 234.3 GB in 4bit, keys and values for a batch of 192 another 25.4 GB, and there "
-            f"are 170.0 GB on the 2 GPUs it gets; run it where 4 such GPUs are visible, or {SERVE}",
+            "its weights need about 234.3 GB in 4bit, and the keys and values of a batch of 192 another 25.4 GB, but "
+            f"only 170.0 GB are on the 2 GPUs it gets; run it on a machine with 4 such GPUs, or {SERVE}",
         ),
         (
             SIZE_70B,
             load(Device("cuda:1", "float16", False), "8bit", 1),
             Memory(48 * GB, 1),
             False,
-            "its weights take about 72.7 GB in 8bit, keys and values for a batch of 1 another 0.1 GB, and there are "
-            "48.0 GB on the GPU; pass --ocg-quantization 4bit (about 47.0 GB), or pass --ocg-device cuda where 2 such "
-            f"GPUs are visible, or {SERVE}",
+            "its weights need about 72.7 GB in 8bit, and the keys and values of a batch of 1 another 0.1 GB, but "
+            "only 48.0 GB are on the GPU; pass --ocg-quantization 4bit (about 47.0 GB), or pass --ocg-device cuda on "
+            f"a machine with 2 such GPUs, or {SERVE}",
         ),
         (
             SIZE_MIXTRAL,
             load(quantization="4bit"),
             Memory(85 * GB, 1),
             True,
-            "its weights take about 91.5 GB in 4bit, and there are 85.0 GB on the GPU; pass --ocg-gpus-per-worker 2 "
-            f"where 2 such GPUs are visible, or {SERVE}",
+            "its weights need about 91.5 GB in 4bit, but only 85.0 GB are on the GPU; pass --ocg-gpus-per-worker 2 "
+            f"on a machine with 2 such GPUs, or {SERVE}",
         ),
         (
             SIZE_70B,
             load(Device("cpu", "float32", True), batch_size=96),
             Memory(64 * GB, 0),
             False,
-            "its weights take about 282.2 GB in float32, keys and values for a batch of 96 another 16.1 GB, and there "
-            f"are 64.0 GB available; pass --ocg-quantization 4bit (about 51.6 GB), or {SERVE}",
+            "its weights need about 282.2 GB in float32, and the keys and values of a batch of 96 another 16.1 GB, but "
+            f"only 64.0 GB are available; pass --ocg-quantization 4bit (about 51.6 GB), or {SERVE}",
         ),
         (
             SIZE_70B,
             load(Device("mps", "bfloat16", True), batch_size=96),
             Memory(64 * GB, 0),
             False,
-            "its weights take about 141.1 GB in bfloat16, keys and values for a batch of 96 another 8.1 GB, and there "
-            f"are 64.0 GB available; {SERVE}",
+            "its weights need about 141.1 GB in bfloat16, and the keys and values of a batch of 96 another 8.1 GB, but "
+            f"only 64.0 GB are available; {SERVE}",
         ),
     ],
 )
@@ -222,7 +222,7 @@ def test_a_backend_checks_the_memory_of_each_worker(headers, monkeypatch):
     open_backend(headers(LLAMA_70B, {"a": ("BF16", 70, 10**9)})).check_loading(2)
     assert asked == [("cpu", 2)]
     monkeypatch.setattr(huggingface, "memory_of", lambda device, gpus: Memory(8 * GB, 0))
-    with pytest.raises(ModelError, match=r"does not fit into memory: its weights take about 280\.0 GB in float32"):
+    with pytest.raises(ModelError, match=r"does not fit into memory: its weights need about 280\.0 GB in float32"):
         open_backend(headers(LLAMA_70B, {"a": ("BF16", 70, 10**9)})).check_loading(None)
     open_backend(headers(LLAMA_70B, {"a": ("BF16", 10**9)})).check_loading(None)
 

@@ -109,5 +109,5 @@ def test_a_gguf_file_is_quantized_when_asked_for(quantization, tiny_llama, backe
 
 def test_without_the_reading_package_the_message_names_it(tmp_path, monkeypatch):
     monkeypatch.setattr(gguf_files.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ModelError, match="needs the package gguf: `pip install gguf`"):
+    with pytest.raises(ModelError, match="needs the package gguf; run `pip install gguf`"):
         gguf_files.require_gguf(tmp_path / "a.gguf")

@@ -68,7 +68,7 @@ def _change_config(folder, **changes):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (_without_weight, "1 weights are missing, such as 'model.layers.1.mlp.up_proj.weight': use a complete"),
+        (_without_weight, "lacks 1 weight, such as 'model.layers.1.mlp.up_proj.weight'; use a complete"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"torn"), "check that its files are complete"),
         (lambda folder: (folder / "model.safetensors").unlink(), "check that its files are complete"),
         (lambda folder: _change_config(folder, model_type="quark"), "check that its files are complete"),

@@ -24,7 +24,9 @@ def test_what_can_be_had_passes(asked, kind):
 @pytest.mark.parametrize("missing", ["bitsandbytes", "accelerate"])
 def test_a_missing_package_is_named_with_the_command(missing, monkeypatch):
     monkeypatch.setattr(quantization.importlib.util, "find_spec", lambda name: None if name == missing else object())
-    with pytest.raises(ModelError, match=f"'4bit' needs {missing}, which is not installed: `pip install {missing}`"):
+    with pytest.raises(
+        ModelError, match=f"'4bit' needs {missing}, which is not installed; run `pip install {missing}`"
+    ):
         check_quantization("4bit", "cpu")
     check_quantization("none", "cpu")
 

