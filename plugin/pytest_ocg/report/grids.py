@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_ocg.analysis.order_bias import KeptRate, OrderBias
 from pytest_ocg.analysis.paper_tables import Spread
+from pytest_ocg.errors import counted
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.report.markup import number
 from pytest_ocg.report.summary_table import interval_cell, published_values, titles_of
@@ -117,6 +118,15 @@ def preference_grid(biases: Sequence[OrderBias]) -> Grid:
         if found is bias.as_scored or bias.echoes
     ]  # fmt: skip
     return Grid("Preference for one order", titles, rows, 2)
+
+
+def bias_counts(bias: OrderBias) -> str:
+    """How many replies the order bias of a model was computed from, and how many were left out."""
+    return (
+        f"{counted(bias.replies, 'reply')}; with every concept: {bias.covered:,}. Of these, with two concepts at the "
+        f"same word: {bias.undecided:,}, with the word list: {bias.echoes:,}. Replies without a distance: "
+        f"{bias.without_default:,} (no other reply to their set deviates from the order asked for)."
+    )
 
 
 def kept_grid(caption: str, at: str, kept: Sequence[KeptRate]) -> Grid:

@@ -8,7 +8,7 @@ from pytest_ocg.analysis.order_bias import KeptRate, OrderBias, order_biases
 from pytest_ocg.analysis.paper_tables import Spread, table2, table3
 from pytest_ocg.inputs.published import load_published
 from pytest_ocg.metrics import catalogue
-from pytest_ocg.report.grids import spread_text
+from pytest_ocg.report.grids import bias_counts, spread_text
 from pytest_ocg.report.markup import code, collapsible, escape, number, table
 from pytest_ocg.report.summary_table import (
     counts_line,
@@ -29,20 +29,12 @@ def render_biases(biases: Sequence[OrderBias]) -> list[str]:
         return ["There are no replies.", ""]
     lines = ["Which order does the model prefer, independent of the order asked for?", "", *_preferences(biases)]
     for bias in biases:
-        lines += [_counts(bias), ""]
+        lines += [f"{_name(bias)}: {bias_counts(bias)}", ""]
         lines += [f"{_name(bias)}: replies with all concepts in order, in percent", ""]
         lines += _kept_table("distance of the order asked for from the default order", bias.by_distance)
         lines += _kept_table("place of the first verb asked for", bias.by_first_verb)
         lines += [f"{_name(bias)}: place of each concept in the reply, in percent of the replies", "", *_heat_map(bias)]
     return lines
-
-
-def _counts(bias: OrderBias) -> str:
-    return (
-        f"{_name(bias)}: {bias.replies:,} replies. {bias.covered:,} have every concept; of these, {bias.undecided:,} "
-        f"have two concepts at the same word and {bias.echoes:,} repeat the word list. Replies without a "
-        f"distance: {bias.without_default:,} (no other reply to their set deviates from the order asked for)."
-    )
 
 
 def _preferences(biases: Sequence[OrderBias]) -> list[str]:

@@ -79,7 +79,7 @@ def test_order_bias_has_shares_entropy_distances_first_verbs_and_places(make_run
     text = render_markdown(*make_run())
     assert "| <code>gemma2-9b</code> ordered 0-shot | 24 | 4.17 | 0.00 | 4.17 | 4.58 | 3.78 | 4.58 |" in text
     assert (
-        "24 replies. 24 have every concept; of these, 0 have two concepts at the same word and 0 repeat the word list."
+        "24 replies; with every concept: 24. Of these, with two concepts at the same word: 0, with the word list: 0."
         in text
     )
     assert "| distance of the order asked for from the default order | 0 | 1 | 2 | 3 | 4 | 5 | 6 |" in text

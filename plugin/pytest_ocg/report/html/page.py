@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from pytest_ocg.analysis.order_bias import OrderBias, order_biases
 from pytest_ocg.analysis.paper_figures import composed_lists
 from pytest_ocg.errors import counted, printable
-from pytest_ocg.report.grids import Grid, checks_grid, counts_grid, kept_grid, metrics_grid, preference_grid, text_grid
+from pytest_ocg.report.grids import (
+    Grid,
+    bias_counts,
+    checks_grid,
+    counts_grid,
+    kept_grid,
+    metrics_grid,
+    preference_grid,
+    text_grid,
+)
 from pytest_ocg.report.html.figures import (
     composed_figures,
     heat_map_figure,
@@ -71,7 +80,10 @@ def render_html(results: Results, records: Iterable[CaseRecord], earlier: Sequen
         histories=[history_figure(points, f"history{number}") for number, points in enumerate(histories)],
         spreads=[figure for figure in (pattern_figure(results), template_figure(results)) if figure],
         preferences=preference_grid(biases),
-        biases=[(bias, heat_map_figure(bias, f"bias{number}"), _kept(bias)) for number, bias in enumerate(biases)],
+        biases=[
+            (bias_counts(bias), heat_map_figure(bias, f"bias{number}"), _kept(bias))
+            for number, bias in enumerate(biases)
+        ],
         composed=composed_figures(composed) if len(composed.models) > 1 else (),
         replies=_markup(script_json(pack_replies(records))),
         facts=list(_facts(results)),
