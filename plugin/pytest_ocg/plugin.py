@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ocg.inputs.settings import MODEL_FORMS
 from pytest_ocg.session.keys import BENCHMARK, CASE_FIXTURE, EXECUTION
 from pytest_ocg.session.options import MODEL_OPTION, declare_options, is_gate_required, requested_models
 
@@ -14,10 +15,7 @@ if TYPE_CHECKING:
     from pytest_ocg.inputs.cases import Case
     from pytest_ocg.run.record import Record
 
-HOW_TO_START = (
-    "no model given; run pytest --model NAME, where NAME is a short name (`ocg models` lists them), a hub id, a folder "
-    "or a .gguf file"
-)
+HOW_TO_START = f"no model given; run pytest --model NAME, where NAME is {MODEL_FORMS}"
 NOTHING_TO_JUDGE = "the gate is 'require', but no model is given, so there is nothing to judge; add --model NAME"
 
 

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from pytest_ocg.errors import printable
 from pytest_ocg.inputs.models import ModelSpec, load_registry
+from pytest_ocg.inputs.settings import MODEL_FORMS
 from pytest_ocg.report.markup import render_grid
 
 _COLUMNS = ("name", "source", "backend", "quantization", "note")
@@ -32,10 +33,7 @@ def run(arguments: argparse.Namespace, stream: TextIO) -> int:
         rows = [[printable(cell) for cell in _row(model)] for model in models]
         stream.writelines(f"{line}\n" for line in render_grid(_COLUMNS, rows, left=len(_COLUMNS)))
     if not models:
-        sys.stderr.write(
-            f"no registered model matches {arguments.search!r}; --model also accepts a hub id, a local folder, "
-            "a .gguf file or openai:NAME\n"
-        )
+        sys.stderr.write(f"no registered model matches {arguments.search!r}; --model accepts {MODEL_FORMS}\n")
     return 0 if models else 1
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from pytest_ocg.errors import ModelError, counted, did_you_mean
 from pytest_ocg.inputs.files import check_keys, read_toml, resource, text_value
 from pytest_ocg.inputs.prompts import Prompt
-from pytest_ocg.inputs.settings import QUANTIZATIONS, Quantization
+from pytest_ocg.inputs.settings import MODEL_FORMS, QUANTIZATIONS, Quantization
 
 HUGGINGFACE = "huggingface"
 OPENAI = "openai"
@@ -25,10 +25,7 @@ _HUB_ID = re.compile(r"(?P<source>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(@(?P<re
 _SHORT_NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._+-]+")
 _PATH_STARTS = ("/", "./", "../", "~")
-_ACCEPTED = (
-    "A model is a short name (`ocg models` lists them), a hub id ORG/NAME or ORG/NAME@REVISION, the path of a folder "
-    "with config.json or of a .gguf file, or openai:NAME"
-)
+_ACCEPTED = f"A model is {MODEL_FORMS}"
 
 
 @dataclass(frozen=True, slots=True)

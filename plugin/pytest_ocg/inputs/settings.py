@@ -1,8 +1,13 @@
-"""Generation settings that the options, the model registry and the backends share."""
+"""What the options, the model registry and the backends share: generation settings, and the forms of a model name."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
+
+MODEL_FORMS = (
+    "a short name (`ocg models` lists them), a hub id ORG/NAME or ORG/NAME@REVISION, the path of a folder with "
+    "config.json or of a .gguf file, openai:NAME or scripted:NAME"
+)
 
 Quantization = Literal["4bit", "8bit", "none"]
 QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_ocg.inputs.settings import DEFAULT_MAX_NEW_TOKENS, QUANTIZATIONS, Quantization
+from pytest_ocg.inputs.settings import DEFAULT_MAX_NEW_TOKENS, MODEL_FORMS, QUANTIZATIONS, Quantization
 from pytest_ocg.run import option_readers as values
 
 if TYPE_CHECKING:
     from pytest_ocg.inputs.selection import SetSample, Shard
+
+MODEL_HELP = f"the model to test: {MODEL_FORMS}; repeatable"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_ocg.errors import OptionError
-from pytest_ocg.run.options import DECLARATIONS, Options
+from pytest_ocg.run.options import DECLARATIONS, MODEL_HELP, Options
 
 MODEL_OPTION = "--model"
 
@@ -23,8 +23,7 @@ def declare_options(parser: pytest.Parser) -> None:
         dest="ocg_model",
         metavar="NAME",
         default=None,
-        help="model to test: a short name (`ocg models` lists them), a hub id, a local folder or .gguf file, or "
-        "openai:NAME; repeatable",
+        help=MODEL_HELP,
     )
     for declaration in DECLARATIONS:
         text = f"{declaration.help} (default: {declaration.default})" if declaration.default else declaration.help

@@ -7,6 +7,7 @@ import pytest
 
 from pytest_ocg.cli import main, models
 from pytest_ocg.inputs.models import ModelSpec, load_registry
+from pytest_ocg.inputs.settings import MODEL_FORMS
 
 REGISTRY = {
     spec.name: spec
@@ -66,10 +67,7 @@ def test_a_search_finds_text_in_every_column_in_any_case(search, names):
 @pytest.mark.parametrize(("arguments", "said"), [(["nosuch"], ""), (["nosuch", "--json"], "[]\n")])
 def test_no_match_is_status_1_and_reports_other_names_of_models(capsys, arguments, said):
     assert ocg(*arguments) == (1, said)
-    assert capsys.readouterr().err == (
-        "no registered model matches 'nosuch'; --model also accepts a hub id, a local folder, "
-        "a .gguf file or openai:NAME\n"
-    )
+    assert capsys.readouterr().err == (f"no registered model matches 'nosuch'; --model accepts {MODEL_FORMS}\n")
 
 
 @pytest.mark.usefixtures("registry")

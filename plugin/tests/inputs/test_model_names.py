@@ -11,7 +11,7 @@ from pytest_ocg.inputs.models import ModelSpec, id_name, id_names, load_registry
 
 ACCEPTED = (
     "A model is a short name (`ocg models` lists them), a hub id ORG/NAME or ORG/NAME@REVISION, the path of a folder "
-    "with config.json or of a .gguf file, or openai:NAME"
+    "with config.json or of a .gguf file, openai:NAME or scripted:NAME"
 )
 
 
