@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from pytest_ocg.errors import BackendError, ModelError, OcgError
 from pytest_ocg.inputs.prompts import Prompt
 from pytest_ocg.inputs.settings import DEFAULT_MAX_NEW_TOKENS, Quantization
+from pytest_ocg.statistics.limits import LARGEST_COUNT
 
 BACKEND_METHODS = ("identity", "preferred_batch_size", "generate", "provenance", "close")
 
@@ -47,6 +48,21 @@ class Generation:
     def __post_init__(self) -> None:
         if (self.text is None) == (self.error is None):
             raise ValueError(f"a generation needs either a text or an error, not {self.text!r} and {self.error!r}")
+        for name, text in (("text", self.text), ("detail", self.detail), ("finish_reason", self.finish_reason)):
+            if type(text) is not str and (text is not None or name != "text"):
+                if not isinstance(text, str):
+                    raise ValueError(f"{name} of a generation must be a text, not {text!r}")
+                object.__setattr__(self, name, str.__str__(text))  # subclasses of str cannot be written
+        for name, tokens in (("prompt_tokens", self.prompt_tokens), ("completion_tokens", self.completion_tokens)):
+            if tokens is not None and not is_count(tokens):
+                raise ValueError(
+                    f"{name} of a generation must be None or a whole number up to {LARGEST_COUNT:,}, not {tokens!r}"
+                )
+
+
+def is_count(value: object) -> bool:
+    """Whether a value is a whole number of tokens, 0 to LARGEST_COUNT."""
+    return type(value) is int and 0 <= value <= LARGEST_COUNT
 
 
 @dataclass(frozen=True, slots=True)

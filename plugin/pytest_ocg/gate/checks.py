@@ -14,10 +14,10 @@ from pytest_ocg.results.schema import MetricScore, Row
 from pytest_ocg.results.verdicts import Bound, Check, Fall
 from pytest_ocg.statistics.differences import Difference, Drop, drop_from_number, paired_drop
 from pytest_ocg.statistics.intervals import Interval
+from pytest_ocg.statistics.limits import LARGEST_SUM
 
 ROUNDING = 1e-9
 _MOST_SETS = 10**9
-_LARGEST = 1e100
 
 
 def checks(
@@ -63,14 +63,14 @@ def interval_of(score: MetricScore) -> Interval:
     """The interval of a score in `results.json`; an interval with ends too large to square counts as none."""
     bounds = score.interval
     if bounds is not None and any(
-        abs(end) > _LARGEST for end in (bounds.low, bounds.high, bounds.floor, bounds.ceiling)
+        abs(end) > LARGEST_SUM for end in (bounds.low, bounds.high, bounds.floor, bounds.ceiling)
     ):
         bounds = None
     error = score.standard_error
     return Interval(
         score.value,
         bounds,
-        error if error is not None and error <= _LARGEST else None,
+        error if error is not None and error <= LARGEST_SUM else None,
         score.sets if score.sets <= _MOST_SETS else 0,
         ""
         if bounds is not None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
 
 from pytest_ocg.errors import counted, quote
 from pytest_ocg.gate.checks import ROUNDING, BaselineRun, checks, distinct_texts, score_of
 from pytest_ocg.gate.fitness import error_problems, selection_problems, signature_problems
 from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
+from pytest_ocg.inputs.settings import GateMode
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.results.rows import RunRow
 from pytest_ocg.results.schema import MetricScore, Results, Row
@@ -33,7 +33,7 @@ def judge(
     for model, own in by_model.items():
         if model not in thresholds:
             reasons = ("no thresholds for this model; write them with --ocg-write-thresholds",)
-            verdicts.append(Verdict(model, model, None, None, Status.NOT_EVALUATED, reasons))
+            verdicts.append(Verdict(model=model, name=model, status=Status.NOT_EVALUATED, reasons=reasons))
             continue
         limits = thresholds[model]
         concerned = any(limits.concerns(one.row) for one in own)
@@ -58,7 +58,15 @@ def evaluate(judged: RunRow, thresholds: Thresholds, baseline: BaselineRun | Non
     row = judged.row
 
     def verdict(status: Status, reasons: Sequence[str], found: Sequence[Check] = ()) -> Verdict:
-        return Verdict(row.model, name or row.model, row.condition, row.shots, status, tuple(reasons), tuple(found))
+        return Verdict(
+            model=row.model,
+            name=name or row.model,
+            condition=row.condition,
+            shots=row.shots,
+            status=status,
+            reasons=tuple(reasons),
+            checks=tuple(found),
+        )
 
     fitting = [one for one in thresholds.selections if not any(selection_problems(judged, one))]
     problems = [
@@ -157,9 +165,7 @@ def _with_errors_as_misses(row: Row, metric: str, value: float) -> float:
     return value
 
 
-def exit_status(
-    verdicts: Sequence[Verdict], *, mode: Literal["auto", "require", "off"], default: int, only_misses: bool = True
-) -> int:
+def exit_status(verdicts: Sequence[Verdict], *, mode: GateMode, default: int, only_misses: bool = True) -> int:
     """The exit status of a run whose own status is `default`; anything but OK (0) and TESTS_FAILED (1) is kept.
 
     A failed verdict gives 1. If all passed, the status is 0, even with misses; pass `only_misses=False` if another test

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.results.schema import Row
 from pytest_ocg.results.verdicts import Bound
+from pytest_ocg.statistics.limits import LARGEST_NUMBER
 
 SCHEMA = 1
 GUIDE = "the guide (`ocg thresholds --help` shows its path)"
@@ -92,7 +93,7 @@ class Thresholds:
 
 def is_number(value: object) -> bool:
     """Whether `value` is a finite int or float; a bool or an int too large for a float is not."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and -1e300 <= value <= 1e300
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST_NUMBER <= value <= LARGEST_NUMBER
 
 
 def limit_from(metric: str, bound: str, value: float, margin: float) -> float:

@@ -9,6 +9,9 @@ MODEL_FORMS = (
     "config.json or of a .gguf file, openai:NAME or scripted:NAME"
 )
 
+GateMode = Literal["auto", "require", "off"]
+BackendChoice = Literal["auto", "huggingface", "openai", "replay"]
+
 Quantization = Literal["4bit", "8bit", "none"]
 QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Protocol
 
 from pytest_ocg.errors import MetricError
+from pytest_ocg.statistics.limits import LARGEST_COUNT, LARGEST_SCORE, LARGEST_SET_COUNT
 
 SetKey = tuple[int, str]
 """Template and concept set id."""
@@ -32,10 +34,13 @@ class Score:
     def __post_init__(self) -> None:
         if self.value is None and not self.reason:
             raise MetricError(f"a score without a value must have a reason (signature {self.signature!r})")
-        if self.value is not None and not math.isfinite(self.value):
-            raise MetricError(
-                f"a score must be a finite number or None, not {self.value!r} (signature {self.signature!r})"
-            )
+        if self.value is not None:
+            # Numbers of numpy and subclasses of str cannot be written.
+            what = f"the score with signature {self.signature!r}"
+            object.__setattr__(self, "value", _plain_number(self.value, what))
+        object.__setattr__(self, "count", _plain_count(self.count, LARGEST_COUNT))
+        object.__setattr__(self, "signature", str(self.signature))
+        object.__setattr__(self, "reason", str(self.reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +51,25 @@ class SetStatistic:
     count: int
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.total) or self.count < 0:
-            raise MetricError(
-                f"a set statistic must be a finite sum of 0 or more values, not {self.total!r} of {self.count!r}"
-            )
+        object.__setattr__(self, "total", _plain_number(self.total, "the sum of a set statistic"))
+        object.__setattr__(self, "count", _plain_count(self.count, LARGEST_SET_COUNT))
+
+
+def _plain_number(number: object, what: str) -> float:
+    plain = float(number) if isinstance(number, Real) else math.nan
+    if not abs(plain) <= LARGEST_SCORE:
+        raise MetricError(f"{what} must be a number of at most {LARGEST_SCORE:g}, not {number!r}")
+    return plain
+
+
+def _plain_count(count: object, most: int) -> int:
+    try:
+        plain = int(count)  # type: ignore[call-overload] # anything else raises one of these errors
+    except (TypeError, ValueError, OverflowError):
+        plain = -1
+    if plain != count or not 0 <= plain <= most:
+        raise MetricError(f"a count must be a whole number from 0 to {most:,}, not {count!r}")
+    return int(plain)
 
 
 Statistics = Mapping[SetKey, SetStatistic]
@@ -69,6 +89,10 @@ class Measurement:
     statistics: Statistics | None
     left_out: int = 0
     cut: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "left_out", _plain_count(self.left_out, LARGEST_COUNT))
+        object.__setattr__(self, "cut", _plain_count(self.cut, LARGEST_COUNT))
 
 
 class Metric(Protocol):

@@ -127,7 +127,11 @@ def usage_line(row: Row) -> str | None:
     if usage.uncounted:
         tokens += f" ({counted(usage.uncounted, 'reply')} without a count)"
     cost, new_cost = usage.cost_dollars, usage.new_cost_dollars
-    costs = "cost unknown" if cost is None else f"${cost:,.2f}, of which ${new_cost:,.2f} for replies of this run"
+    costs = (
+        "cost unknown"
+        if cost is None or new_cost is None
+        else f"${cost:,.2f}, of which ${new_cost:,.2f} for replies of this run"
+    )
     return f"{row.model} {row.condition}: {tokens}; {costs}"
 
 

@@ -12,14 +12,12 @@ from pytest_ocg.errors import CompareError, ResultsError, counted, quote
 from pytest_ocg.metrics import catalogue
 from pytest_ocg.results.case_changes import CaseChanges, CaseKey, Cases, case_changes
 from pytest_ocg.results.files import Run
+from pytest_ocg.results.rows import check_statistics
 from pytest_ocg.results.schema import Row
 from pytest_ocg.results.signature import differing_keys, run_signature
 from pytest_ocg.run.record import CaseRecord
 from pytest_ocg.statistics.differences import Difference, differences
 from pytest_ocg.statistics.resampling import RowStatistics
-
-LARGEST_SUM = 1e100
-"""The largest sum that a concept set may add to a metric: the squares of larger sums would be infinite."""
 
 _NARROWED = ("dataset", "dataset_sha256", "sets", "templates")
 _NOTED = ("quantization",)
@@ -254,23 +252,14 @@ def _by_set(cases: Cases, templates: Collection[int]) -> dict[str, set[CaseKey]]
 
 def _by_words(run: Run, row: Row, words: Mapping[str, str]) -> RowStatistics:
     place = f"results {str(run.path)!r}: {_row_name(row)}"
-    if not row.statistics:
-        raise ResultsError(
-            f"{place} has no statistics, so no metric is known by concept set; run the benchmark again, which reuses "
-            "the replies in the cache"
-        )
+    check_statistics(row, place)
     for of_metric in row.statistics.values():
         for sets in of_metric.values():
-            for name, (total, _) in sets.items():
+            for name in sets:
                 if name not in words:
                     raise ResultsError(
                         f"{place} has statistics of set {quote(name)}, but its generations have no case of this set; "
                         "take both files from the same run"
-                    )
-                if abs(total) > LARGEST_SUM:
-                    raise ResultsError(
-                        f"{place} has statistics of set {quote(name)} that add up to {total!r}, too large to be "
-                        "compared; run the benchmark again"
                     )
     return {
         metric: {template: {words[name]: value for name, value in sets.items()} for template, sets in of_metric.items()}

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_ocg.errors import MergeError, quote
 from pytest_ocg.inputs.selection import Shard, Whole
 from pytest_ocg.results.files import Run
-from pytest_ocg.results.rows import unfinished_problems
+from pytest_ocg.results.rows import check_statistics, unfinished_problems
 from pytest_ocg.results.schema import Row, RunSelection
 from pytest_ocg.results.signature import run_signature
 from pytest_ocg.run.option_readers import shard
@@ -81,7 +81,7 @@ class MissingShard:
 
 
 def read_part(run: Run) -> Part:
-    """The run as a part; raises MergeError if it did not end, or if its files do not belong together."""
+    """The run as a part; raises an OcgError if it did not end, or if its files do not belong together."""
     place, results = f"results {str(run.path)!r}", run.results
     records: defaultdict[RowKey, list[CaseRecord]] = defaultdict(list)
     for record in run.records:
@@ -93,6 +93,7 @@ def read_part(run: Run) -> Part:
             raise MergeError(
                 f"{where}: {'; '.join(problems)}; run it again until it ends, which reuses the replies in the cache"
             )
+        check_statistics(row, where)
         _check_records(row, records[row.model, row.condition], where)
     keys = [(row.model, row.condition) for row in results.rows]
     wanted = [(model, condition) for model in results.models() for condition in results.selection.conditions]

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ocg.errors import counted, quote
+from pytest_ocg.errors import ResultsError, counted, quote
 from pytest_ocg.inputs.models import Price, cost_of
 from pytest_ocg.results.schema import Counts, Results, Row, Usage
 from pytest_ocg.results.signature import run_signature
 from pytest_ocg.run.record import CaseRecord, ErrorRecord, HitRecord, ReplyRecord
+from pytest_ocg.statistics.limits import LARGEST_SUM
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,23 @@ class RunRow:
     signature: Mapping[str, Any]
     problems: tuple[str, ...]
     shows_patterns: bool
+
+
+def check_statistics(row: Row, place: str) -> None:
+    """Raise ResultsError, which names the row by `place`, if the row cannot be compared or merged by concept set."""
+    if not row.statistics:
+        raise ResultsError(
+            f"{place} has no statistics, so no metric is known by concept set; run the benchmark again, which reuses "
+            "the replies in the cache"
+        )
+    for of_metric in row.statistics.values():
+        for sets in of_metric.values():
+            for name, (total, _) in sets.items():
+                if abs(total) > LARGEST_SUM:
+                    raise ResultsError(
+                        f"{place} has statistics of set {quote(name)} that add up to {total!r}, too large to be "
+                        "compared or merged; run the benchmark again"
+                    )
 
 
 def run_rows(results: Results) -> tuple[RunRow, ...]:
@@ -84,7 +102,7 @@ def counts_of(records: Sequence[CaseRecord], planned: int, selected: int) -> Cou
 
 
 def usage_of(records: Sequence[CaseRecord], price: Price | None) -> Usage:
-    """Tokens as with_tokens by the backend, for all cases and for those not in the cache, and their cost."""
+    """Tokens as counted by the backend, for all cases and for those not in the cache, and their cost."""
     with_tokens = [
         (record, record.prompt_tokens or 0, record.completion_tokens or 0)
         for record in records

@@ -1,6 +1,7 @@
 """`results.json` as typed nouns, in the order of the file; these types check every file that is read.
 
-A field that may be None and has a default is left out of the file if it is None.
+A field that may be None and has a default is left out of the file if it is None. A field that is `absent()` may be
+missing in a file of an older version; it is always written.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ from typing import Annotated, Any
 import msgspec
 
 from pytest_ocg.inputs.selection import Whole
-from pytest_ocg.results.verdicts import Verdict
-from pytest_ocg.run.record import Count
+from pytest_ocg.results.verdicts import Verdict, absent
+from pytest_ocg.run.record import Count, Number
+from pytest_ocg.statistics.limits import LARGEST_NUMBER, LARGEST_SET_COUNT
 from pytest_ocg.statistics.resampling import Bounds
 
 SCHEMA = 1
 
-Number = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Value = Number | None
 Name = Annotated[str, msgspec.Meta(pattern=r"\S")]
 TemplateKey = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,9}$")]
-SetStatistics = dict[TemplateKey, dict[str, tuple[Number, Count]]]
+SetCount = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_SET_COUNT)]
+SetStatistics = dict[TemplateKey, dict[str, tuple[Number, SetCount]]]
 """What each concept set adds to a metric: by template and set, a sum and of how many values."""
 
 
@@ -51,7 +53,7 @@ class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
 
     sets: str | None
     shard: str | None
-    whole: Whole | None
+    whole: Whole | None = absent()
     templates: list[Count]
     conditions: list[str]
     shots: Count
@@ -119,10 +121,10 @@ class MetricScore(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None
     left_out: Count = 0
     cut: Count = 0
-    interval: Bounds | None
-    standard_error: Annotated[float, msgspec.Meta(ge=0, le=1e300)] | None
-    sets: Count
-    interval_reason: str | None
+    interval: Bounds | None = absent()
+    standard_error: Annotated[float, msgspec.Meta(ge=0, le=LARGEST_NUMBER)] | None = absent()
+    sets: Count = 0
+    interval_reason: str | None = absent()
 
 
 class PatternScores(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +147,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     model: Name
     condition: str
     shots: Count
-    published_as: str | None
+    published_as: str | None = absent()
     identity: dict[str, Any]
     patterns: dict[str, PatternCounts]
     counts: Counts

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -36,6 +35,7 @@ from pytest_ocg.run.judging.coverage import matcher_signature
 from pytest_ocg.run.plan import Plan
 from pytest_ocg.run.record import CaseRecord, ReplyRecord
 from pytest_ocg.statistics.intervals import Interval, intervals
+from pytest_ocg.statistics.limits import LARGEST_NUMBER
 
 PACKAGES = ("pytest", "pytest-xdist", "transformers", "torch", "bitsandbytes", "spacy", "sacrebleu", "openai")
 NOT_ASKED = "not asked for; --ocg-metrics all computes it"
@@ -44,7 +44,6 @@ CUT = "the run stopped early, so no scoring model was loaded"
 Measure = Callable[[str, Replies], Measurement]
 """Returns the measurement of a metric, by its name, on the scored replies."""
 
-_NO_METRICS: Mapping[str, MetricFactory] = MappingProxyType({})
 _UNKNOWN = "what each concept set adds to it is not known"
 
 
@@ -222,8 +221,13 @@ def summarise_row(
         },
         statistics=statistics,
         by_pattern=_by_pattern(scored),
-        made_by=[{"replies": count, **provenances.get(source, {})} for source, count in sorted(sources.items())],
+        made_by=[_source(count, provenances.get(source, {})) for source, count in sorted(sources.items())],
     )
+
+
+def _source(count: int, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """One way in which replies were made, with their number, also if a backend uses the same name."""
+    return {"replies": count, **{name: value for name, value in provenance.items() if name != "replies"}}
 
 
 def with_deltas(rows: Sequence[Row]) -> tuple[Row, ...]:
@@ -289,6 +293,8 @@ def score_of(measurement: Measurement, interval: Interval | None, name: str) -> 
         interval = Interval(None, None, None, 0, known or _UNKNOWN)
     if score.value is None:
         interval = Interval(None, None, None, 0, "the metric has no value")
+    elif _is_too_large(interval):
+        interval = Interval(None, None, None, interval.sets, "its values are too large for one")
     return MetricScore(
         value=score.value,
         n=score.count,
@@ -301,6 +307,14 @@ def score_of(measurement: Measurement, interval: Interval | None, name: str) -> 
         sets=interval.sets,
         interval_reason=interval.reason or None,
     )
+
+
+def _is_too_large(interval: Interval) -> bool:
+    numbers = [interval.standard_error or 0.0]
+    if interval.bounds is not None:
+        bounds = interval.bounds
+        numbers += [bounds.low, bounds.high, bounds.floor, bounds.ceiling]
+    return not all(abs(number) <= LARGEST_NUMBER for number in numbers)
 
 
 def unmeasured(reason: str) -> MetricScore:
@@ -321,7 +335,7 @@ def plain_statistics(measurement: Measurement) -> dict[str, dict[str, tuple[floa
     """What each set adds to a measurement that is a mean over sets: by template and set, a sum and a count."""
     plain: dict[str, dict[str, tuple[float, int]]] = {}
     for (template, set_id), statistic in sorted((measurement.statistics or {}).items()):
-        plain.setdefault(str(template), {})[set_id] = (statistic.total, statistic.count)
+        plain.setdefault(str(template), {})[str(set_id)] = (statistic.total, statistic.count)
     return plain
 
 

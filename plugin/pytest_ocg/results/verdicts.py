@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from pytest_ocg.run.record import Number
 from pytest_ocg.statistics.differences import Drop
+
+
+def absent() -> Any:
+    """The default None of a field that files of older versions may not have; unlike other such fields it is written."""
+    return msgspec.field(default_factory=lambda: None)
+
 
 Bound = Literal["min", "max", "max_drop", "max_rise"]
 
@@ -24,7 +31,7 @@ class Status(StrEnum):
 class Fall(msgspec.Struct, frozen=True):
     """How far a metric got worse than its baseline; `is_paired` if the baseline is a run over the same sets."""
 
-    baseline: float
+    baseline: Number
     drop: Drop
     strict: bool
     is_paired: bool
@@ -43,15 +50,15 @@ class Check(msgspec.Struct, frozen=True):
 
     metric: str
     bound: Bound
-    limit: float
-    value: float
-    interval: tuple[float, float] | None
+    limit: Number
+    value: Number
+    interval: tuple[Number, Number] | None
     holds: bool
     says: str
     fall: Fall | None
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict of the gate on one row of results, and the reasons.
 
     `name` is the name in the verdict line: the model, with condition and shots if several of its rows were judged.
@@ -59,9 +66,9 @@ class Verdict(msgspec.Struct, frozen=True):
     """
 
     model: str
-    name: str
-    condition: str | None
-    shots: int | None
+    name: str = ""
+    condition: str | None = absent()
+    shots: int | None = absent()
     status: Status
     reasons: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -75,7 +82,7 @@ class Verdict(msgspec.Struct, frozen=True):
         """The verdict on one line, `gate: FAILED smollm2-135m coverage_ordered 21.4 [20.1, 22.8] under 23.0`."""
         reasons = "; ".join(self.reasons)
         reasons = f"({reasons})" if self.status is Status.PASSED else reasons
-        name = "".join(letter if letter.isprintable() else "?" for letter in self.name[:200])
+        name = "".join(letter if letter.isprintable() else "?" for letter in (self.name or self.model)[:200])
         return f"gate: {self.status.upper().replace('_', ' ')} {name} {reasons}"
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, get_args
 
-from pytest_ocg.inputs.settings import DEFAULT_MAX_NEW_TOKENS, MODEL_FORMS, QUANTIZATIONS, Quantization
+from pytest_ocg.inputs.settings import (
+    DEFAULT_MAX_NEW_TOKENS,
+    MODEL_FORMS,
+    QUANTIZATIONS,
+    BackendChoice,
+    GateMode,
+    Quantization,
+)
 from pytest_ocg.run import option_readers as values
 
 if TYPE_CHECKING:
@@ -108,7 +115,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
     ),
     Declaration(
         "backend",
-        values.choice("auto", "huggingface", "openai", "replay"),
+        values.choice(*get_args(BackendChoice)),
         "auto",
         "the backend that provides the replies: auto (by the name of the model), huggingface, openai or replay",
         "NAME",
@@ -175,7 +182,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
     ),
     Declaration(
         "gate",
-        values.choice("auto", "require", "off"),
+        values.choice(*get_args(GateMode)),
         "auto",
         "whether thresholds decide the exit status: auto, require (exit status 10 if they cannot be applied), off",
         "MODE",
@@ -234,7 +241,7 @@ class Options:
     metrics: tuple[str, ...]
     perplexity_model: str
     bleurt_model: str
-    backend: Literal["auto", "huggingface", "openai", "replay"]
+    backend: BackendChoice
     base_url: str | None
     concurrency: int
     outputs: Path | None
@@ -249,7 +256,7 @@ class Options:
     refresh: bool
     output: Path
     report: tuple[Path, ...]
-    gate: Literal["auto", "require", "off"]
+    gate: GateMode
     thresholds: Path | None
     baseline: Path | None
     write_thresholds: bool

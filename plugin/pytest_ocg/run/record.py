@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +17,15 @@ from pytest_ocg.backends.base import Generation
 from pytest_ocg.errors import printable, quote
 from pytest_ocg.inputs.cases import Case
 from pytest_ocg.run.judging.coverage import Coverage
+from pytest_ocg.statistics.limits import LARGEST_COUNT, LARGEST_NUMBER
 
 Result = TypeVar("Result")
 
-Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
-"""A count in a file; the limit prevents overflow in arithmetic."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_COUNT)]
+"""A count in a file."""
+
+Number = Annotated[float, msgspec.Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
+"""A number in a file."""
 
 
 class Outcome(StrEnum):
@@ -190,7 +195,8 @@ class ErrorRecord(CaseRecord, frozen=True, kw_only=True, tag=Outcome.ERROR.value
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(", ", ": "))
-_DECODER = msgspec.json.Decoder(HitRecord | MissRecord | ErrorRecord)
+RECORD_TYPES = HitRecord | MissRecord | ErrorRecord
+_DECODER = msgspec.json.Decoder(RECORD_TYPES)
 _REPEATED = ("model", "condition", "set", "pattern", "made_by")
 _LINE_ORDER = (
     "id", "model", "condition", "shots", "template", "set", "pattern", "concepts", "outcome", "reply", "finish_reason",
@@ -216,12 +222,24 @@ def read_json(content: str | bytes, decoder: msgspec.json.Decoder[Result]) -> Re
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        converted: Result = msgspec.convert(json.loads(content, parse_constant=_refuse_constant), decoder.type)
+        converted: Result = msgspec.convert(load_json(content), decoder.type)
         return converted
+
+
+def load_json(content: str | bytes) -> Any:
+    """The content as plain data, with lone surrogates but without NaN and infinite numbers; raises ValueError."""
+    return json.loads(content, parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def _refuse_constant(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is too large")
+    return number
 
 
 def record_line(record: CaseRecord) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -139,7 +140,7 @@ class Benchmark:
         for model in self.plan.specs:
             with wrap_backend_errors(model):
                 backend = self.open_backend(model)
-                self.identities[model] = self.identities.get(model) or backend.identity()
+                self.identities[model] = self.identities.get(model) or _plain_json(backend.identity())
                 if isinstance(backend, Loadable):
                     self._check_loading(model, backend, gpus)
                 self.batch_sizes[model] = backend.preferred_batch_size()
@@ -153,7 +154,7 @@ class Benchmark:
                 for model in self.plan.specs:
                     with wrap_backend_errors(model):
                         backend = self.open_backend(model)
-                        self.identities[model] = backend.identity()
+                        self.identities[model] = _plain_json(backend.identity())
                         backend.close()
                     if not self._is_cached(model, cache):
                         return False
@@ -195,3 +196,9 @@ class Benchmark:
             with self.open_cache() as cache:
                 if not self._is_cached(model, cache):
                     raise
+
+
+def _plain_json(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """The identity as it is written to files, without subclasses of plain types."""
+    plain: dict[str, Any] = json.loads(json.dumps(dict(identity), allow_nan=False))
+    return plain

@@ -118,7 +118,7 @@ def _summarised(
         started=reported.started,
         seconds=reported.seconds,
         cut=reported.cut,
-        command_line=tuple(benchmark.config.invocation_params.args),
+        command_line=tuple(map(str, benchmark.config.invocation_params.args)),
     )
     with benchmark.scoring(progress) as scoring:
         measures = Measures(benchmark.metrics, benchmark.own_metrics, scoring if reported.cut is None else None)

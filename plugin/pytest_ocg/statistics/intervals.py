@@ -62,11 +62,13 @@ def intervals(
 
 
 def _interval(table: SetTable, draws: NDArray[Any], confidence: float) -> Interval:
+    import numpy as np
+
     sets = draws.shape[1]
     value = table.whole()
     if math.isnan(value):
         return Interval(None, None, None, sets, "the divisor is 0")
-    found = bounds(table.values(draws), sets, confidence)
-    return Interval(
-        value, found, standard_error(table.influences()), sets, unbounded_reason(sets) if found is None else ""
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # squares of very large values are infinite
+        found = bounds(table.values(draws), sets, confidence)
+        error = standard_error(table.influences())
+    return Interval(value, found, error, sets, unbounded_reason(sets) if found is None else "")

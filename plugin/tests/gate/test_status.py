@@ -10,7 +10,7 @@ from pytest_ocg.gate.thresholds import Limit, Selection, Thresholds
 from pytest_ocg.results.verdicts import Status, Verdict
 
 MODEL = "smollm2-135m"
-PASSED, FAILED, OPEN = (Verdict("m", "m", None, None, status) for status in Status)
+PASSED, FAILED, OPEN = (Verdict(model="m", name="m", status=status) for status in Status)
 
 
 def thresholds(**signature) -> dict[str, Thresholds]:

@@ -5,6 +5,7 @@ import pytest
 
 from pytest_ocg.errors import MetricError
 from pytest_ocg.metrics.base import (
+    Measurement,
     Score,
     SetStatistic,
     average,
@@ -79,20 +80,44 @@ def test_a_measurement_without_values_has_a_reason():
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_no_score_and_no_statistic_holds_what_is_not_a_number(value):
     with pytest.raises(
-        MetricError, match=rf"a score must be a finite number or None, not {value!r} \(signature 'n:2'\)"
+        MetricError, match=f"the score with signature 'n:2' must be a number of at most .* not {value!r}"
     ):
         Score(value, 1, "n:2")
-    with pytest.raises(
-        MetricError, match=f"a set statistic must be a finite sum of 0 or more values, not {value!r} of 1"
-    ):
+    with pytest.raises(MetricError, match=f"the sum of a set statistic must be a number of at most .* not {value!r}"):
         SetStatistic(value, 1)
 
 
-def test_a_statistic_of_fewer_than_no_values_is_refused():
-    with pytest.raises(MetricError, match=r"not 1\.0 of -1"):
-        SetStatistic(1.0, -1)
+@pytest.mark.parametrize("count", [-1, 10**8 + 1, 1.5, "1", None, math.nan, math.inf])
+def test_a_count_that_is_not_a_whole_number_in_its_range_is_refused(count):
+    with pytest.raises(MetricError, match=r"a count must be a whole number from 0 to 100,000,000, not "):
+        SetStatistic(1.0, count)
+
+
+def test_numbers_of_numpy_and_subclasses_of_str_become_plain():
+    import numpy as np
+
+    score = Score(np.float64(1.5), np.int64(3), np.str_("n:2"), np.str_(""))
+    statistic, whole = SetStatistic(np.float32(1.5), 24.0), Measurement(score, {}, None, np.int32(2), np.int32(1))
+    values = (score.value, score.count, score.signature, score.reason, statistic.total, statistic.count)
+    assert [type(value) for value in (*values, whole.left_out, whole.cut)] == [
+        float,
+        int,
+        str,
+        str,
+        float,
+        int,
+        int,
+        int,
+    ]
+    assert values == (1.5, 3, "n:2", "", 1.5, 24)
 
 
 def test_an_absent_score_needs_a_reason():
     with pytest.raises(MetricError, match="a score without a value must have a reason"):
         Score(None, 0, "n:2")
+
+
+@pytest.mark.parametrize("value", ["1.5", [1.5], 1 + 2j])
+def test_a_score_that_is_not_a_number_is_refused(value):
+    with pytest.raises(MetricError, match="must be a number of at most"):
+        Score(value, 1, "n:2")

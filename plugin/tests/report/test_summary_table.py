@@ -163,6 +163,8 @@ def test_a_hosted_model_has_its_tokens_and_their_cost_and_a_local_one_does_not(r
     assert table.usage_line(changed(hosted, unknown).rows[0]) == (
         "gemma2-9b ordered: 1,500,000 tokens in, 400,000 out; cost unknown"
     )
+    half_known = changed(hosted, {"rows.0.usage.new_cost_dollars": None})
+    assert table.usage_line(half_known.rows[0]).endswith("; cost unknown")
     local = changed(hosted, {"rows.0.identity": {"backend": "huggingface"}})
     assert table.usage_line(local.rows[0]) is None
 

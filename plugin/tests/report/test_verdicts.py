@@ -17,10 +17,17 @@ SCORE = score_of(
 
 def verdict(status, *limits, model="m<b>", reasons=("2 limits hold",)):
     found = tuple(check for limit in limits for check in checks(limit.metric, SCORE, limit, None, has_run=False))
-    return Verdict(model, model, None, None, status, reasons, found)
+    return Verdict(model=model, name=model, status=status, reasons=reasons, checks=found)
 
 
-BROKEN = Verdict("m", "m ordered 0-shot", "ordered", 0, Status.FAILED, ("pbleu 46.0 over 45.0", "x was not computed"))
+BROKEN = Verdict(
+    model="m",
+    name="m ordered 0-shot",
+    condition="ordered",
+    shots=0,
+    status=Status.FAILED,
+    reasons=("pbleu 46.0 over 45.0", "x was not computed"),
+)
 
 
 def test_the_verdict_is_the_last_line_after_the_notes_on_drops():

@@ -172,21 +172,25 @@ def test_a_damaged_value_is_named_with_its_place(place, value):
 @pytest.mark.parametrize(
     ("keys", "value", "place"),
     [
-        (("run", "versions", "a\x1b]0;b"), 3, "run.versions[...]: "),
-        (("rows", 0, "metrics", "pbleu"), 3, "rows[0].metrics[...]: "),
-        (("rows", 0, "metrics", "pbleu", "value"), "41", "rows[0].metrics[...].value: "),
-        (("rows", 0, "metrics", "pbleu", "value"), -1e301, "rows[0].metrics[...].value: "),
-        (("rows", 0, "metrics", "pbleu", "interval"), {"low": 1.0}, "rows[0].metrics[...].interval: "),
-        (("rows", 0, "metrics", "pbleu", "standard_error"), -1.0, "rows[0].metrics[...].standard_error: "),
-        (("rows", 0, "by_pattern", "NV", "coverage_ordered"), "1", "rows[0].by_pattern[...].coverage_ordered: "),
-        (("rows", 0, "by_template"), {"x": {}}, "a key of rows[0].by_template: "),
-        (("rows", 0, "statistics", "pbleu"), 3, "rows[0].statistics[...]: "),
-        (("rows", 0, "statistics", "pbleu"), {"x": {}}, "a key of rows[0].statistics[...]: "),
-        (("rows", 0, "statistics", "pbleu", "0"), [], "rows[0].statistics[...][...]: "),
-        (("rows", 0, "statistics", "pbleu", "0", "cs000"), [1.0], "rows[0].statistics[...][...][...]: "),
-        (("rows", 0, "statistics", "pbleu", "0", "cs000"), [1.0, -1], "rows[0].statistics[...][...][...][1]: "),
-        (("rows", 0, "statistics", "pbleu", "0", "cs000"), [1.0, True], "rows[0].statistics[...][...][...][1]: "),
-        (("rows", 0, "statistics", "pbleu", "0", "cs000"), ["1", 1], "rows[0].statistics[...][...][...][0]: "),
+        (("run", "versions", "a\x1b]0;b"), 3, "run.versions['a\\x1b]0;b'] is 3: "),
+        (("rows", 0, "metrics", "pbleu"), 3, "rows[0].metrics.pbleu is 3: "),
+        (("rows", 0, "metrics", "pbleu", "value"), "41", "rows[0].metrics.pbleu.value is '41': "),
+        (("rows", 0, "metrics", "pbleu", "value"), -1e301, "rows[0].metrics.pbleu.value is -1e+301: "),
+        (("rows", 0, "metrics", "pbleu", "interval"), {"low": 1.0}, "rows[0].metrics.pbleu.interval is {'low': 1.0}: "),
+        (("rows", 0, "metrics", "pbleu", "standard_error"), -1.0, "rows[0].metrics.pbleu.standard_error is -1.0: "),
+        (("rows", 0, "by_pattern", "NV", "coverage_ordered"), "1", "rows[0].by_pattern.NV.coverage_ordered is '1': "),
+        (("rows", 0, "by_template"), {"x": {}}, "the key 'x' of rows[0].by_template: "),
+        (("rows", 0, "statistics", "pbleu"), 3, "rows[0].statistics.pbleu is 3: "),
+        (("rows", 0, "statistics", "pbleu"), {"x": {}}, "the key 'x' of rows[0].statistics.pbleu: "),
+        (("rows", 0, "statistics", "pbleu", "0"), [], "rows[0].statistics.pbleu['0'] is []: "),
+        (("rows", 0, "statistics", "pbleu", "0", "cs000"), [1.0], "rows[0].statistics.pbleu['0'].cs000 is [1.0]: "),
+        (("rows", 0, "statistics", "pbleu", "0", "cs000"), [1.0, -1], "rows[0].statistics.pbleu['0'].cs000[1] is -1: "),
+        (
+            ("rows", 0, "statistics", "pbleu", "0", "cs000"),
+            [1.0, True],
+            "rows[0].statistics.pbleu['0'].cs000[1] is True: ",
+        ),
+        (("rows", 0, "statistics", "pbleu", "0", "cs000"), ["1", 1], "rows[0].statistics.pbleu['0'].cs000[0] is '1': "),
         (("rows", 0, "made_by"), [{"source": "x"}], "rows[0]: made_by has None replies"),
         (("rows", 0, "made_by"), [{"replies": True}], "rows[0]: made_by has True replies"),
     ],
@@ -202,8 +206,8 @@ def test_a_damaged_value_under_a_users_name_is_found_by_its_place(keys, value, p
     [
         (("selection",), "the content: object missing required field `selection`"),
         (("selection", "shard"), "object missing required field `shard`"),
-        (("rows", 0, "metrics", "pbleu", "value"), "rows[0].metrics[...]: object missing required field `value`"),
-        (("rows", 0, "metrics", "pbleu", "reason"), "rows[0].metrics[...]: object missing required field `reason`"),
+        (("rows", 0, "metrics", "pbleu", "value"), "rows[0].metrics.pbleu: object missing required field `value`"),
+        (("rows", 0, "metrics", "pbleu", "reason"), "rows[0].metrics.pbleu: object missing required field `reason`"),
     ],
 )
 def test_a_missing_value_is_not_read_as_none(keys, said):
@@ -341,3 +345,38 @@ def test_generations_too_large_are_not_read(tmp_path):
     os.truncate(path, MAX_GENERATIONS_BYTES + 1)
     with pytest.raises(ResultsError, match=f"too large: .* the limit is {MAX_GENERATIONS_BYTES:,}"):
         load_records(path)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ("rows", 0, "published_as"), ("rows", 0, "metrics", "pbleu", "interval_reason"),
+        ("rows", 0, "metrics", "pbleu", "sets"), ("rows", 0, "metrics", "pbleu", "interval"), ("selection", "whole"),
+        ("gate", "verdicts", 0, "name"), ("gate", "verdicts", 0, "condition"), ("gate", "verdicts", 0, "shots"),
+    ],
+)  # fmt: skip
+def test_a_file_of_an_older_version_without_a_later_field_is_read(keys):
+    results = read_results(damaged(*keys, is_gone=True), "results file 'x'")
+    assert results.verdicts[0].line().startswith("gate: PASSED m")
+
+
+def test_a_number_too_large_for_a_float_is_refused_also_beside_a_lone_surrogate():
+    content = damaged("rows", 0, "model", value="\ud800").replace(b'"limit": 45.0', b'"limit": 1e999')
+    assert "1e999 is too large" in refusal(content)
+
+
+def test_a_text_in_the_file_cannot_take_the_place_of_the_error(tmp_path):
+    line = json.dumps({**GOOD, "outcome": " - at `$.id`"}).encode("ascii")
+    with pytest.raises(ResultsError, match=r"line 1: outcome is ' - at `\$\.id`': invalid value ' - at `\$\.id`'; run"):
+        load_records(lines_in(tmp_path, line))
+
+
+def test_a_set_with_two_lists_of_words_is_named_with_both(tmp_path):
+    good, other = ({**GOOD, "concepts": words} for words in (["bake", "cake"], ["bake", "bread"]))
+    lines = [json.dumps(one).encode("ascii") for one in (good, other)]
+    with pytest.raises(
+        ResultsError, match=r"line 2: set '.*' has the concepts \('bake', 'bread'\), but in an earlier "
+    ):
+        load_records(lines_in(tmp_path, *lines))
+    swapped = json.dumps({**GOOD, "concepts": ["cake", "bake"], "pattern": "NV"}).encode("ascii")
+    assert len(load_records(lines_in(tmp_path, lines[0], swapped))) == 2

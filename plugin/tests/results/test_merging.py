@@ -221,3 +221,18 @@ def test_replies_that_were_changed_are_refused(folders):
     path.write_text(path.read_text(encoding="utf-8").replace("again", "since", 1), encoding="utf-8")
     with pytest.raises(ResultsError, match=r"has sha256 .* but the results next to it were made from"):
         merged(part)
+
+
+@pytest.mark.parametrize(
+    ("statistics", "said"),
+    [
+        ({}, "has no statistics, so no metric is known by concept set"),
+        ({"own": {"0": {"cs000": [1e200, 1]}}}, "has statistics of set 'cs000' that add up to 1e+200, too large"),
+    ],
+)
+def test_statistics_that_cannot_be_added_are_refused(folders, statistics, said):
+    first, second = folders.write("a", "1/2"), folders.write("b", "2/2")
+    folders.change(first, "rows", 0, "statistics", value=statistics)
+    with pytest.raises(ResultsError) as caught:
+        merged(first, second)
+    assert f"row of 'm' 'ordered' {said}" in str(caught.value)

@@ -9,7 +9,7 @@ import pytest
 from plugin.tests.nouns import record_of
 from pytest_ocg.errors import MetricError, OcgError
 from pytest_ocg.metrics import catalogue
-from pytest_ocg.metrics.base import Measurement, Score, SetStatistic
+from pytest_ocg.metrics.base import Measurement, Score, SetStatistic, measurement
 from pytest_ocg.results.schema import PatternScores
 from pytest_ocg.results.summary import (
     CUT,
@@ -239,3 +239,19 @@ def test_a_metric_without_an_interval_has_the_reason(name, value, reason):
     found = score(name, value, {"pbleu": {"0": SETS}}, reason="" if value else "nothing was scored")
     assert (found.interval, found.standard_error, found.sets, found.interval_reason) == (None, None, 0, reason)
     assert found.reason == (None if value else "nothing was scored")
+
+
+def test_sums_too_large_for_an_interval_have_the_reason_and_no_infinite_number():
+    values = {(0, f"cs{number:03d}"): SetStatistic(1e200 * number, 1) for number in range(12)}
+    measured = measurement(values, "own:1", reason="none")
+    score = score_of(measured, intervals({"own": plain_statistics(measured)})["own"], "own")
+    assert score.value == pytest.approx(5.5e200)
+    assert (score.interval, score.standard_error, score.sets) == (None, None, 12)
+    assert score.interval_reason == "its values are too large for one"
+
+
+def test_a_provenance_cannot_replace_the_number_of_replies():
+    frame = RowFrame("m", "ordered", 0, None, {}, {}, planned=1, selected=1, matcher="inflection")
+    sources = {"m1": {"replies": "many", "source": "here"}}
+    row = summarise_row(frame, [reply()], metrics=(), measure=pytest.fail, provenances=sources)
+    assert row.made_by == [{"replies": 1, "source": "here"}]

@@ -72,3 +72,44 @@ def test_a_misspelt_name_of_ones_own_is_told_with_the_nearest(bench):
     bench.pytester.makeconftest(conftest())
     result = bench.run("--ocg-metrics", "wods")
     result.stderr.fnmatch_lines(["ERROR: unknown metric 'wods'; did you mean 'words'?*"])
+
+
+OF_NUMPY = """
+import numpy as np
+from pytest_ocg import ScriptedBackend
+from pytest_ocg.metrics.base import Measurement, Score, SetStatistic
+
+class Name(str):
+    pass
+
+class Words:
+    name = "words"
+
+    def signature(self):
+        return Name("words")
+
+    def measure(self, replies):
+        lengths = {key: np.array([len(text) for text in texts]) for key, texts in replies.items()}
+        value = np.mean(np.concatenate(list(lengths.values())))
+        sums = {key: SetStatistic(numbers.sum(), numbers.size) for key, numbers in lengths.items()}
+        return Measurement(Score(value, np.int64(len(replies)), self.signature()), {}, sums)
+
+class Mine(ScriptedBackend):
+    def identity(self):
+        return {**super().identity(), "version": Name("1")}
+
+def pytest_ocg_metrics():
+    return {"words": Words}
+
+def pytest_ocg_make_backend(spec, settings):
+    return Mine(lambda prompt: " ".join(prompt.concepts))
+"""
+
+
+def test_numbers_of_numpy_and_subclasses_of_str_are_written(bench):
+    bench.pytester.makeconftest(OF_NUMPY)
+    bench.run()
+    [row] = bench.results()["rows"]
+    lengths = [len(line["reply"]) for line in bench.generations()]
+    assert row["metrics"]["words"]["value"] == pytest.approx(sum(lengths) / len(lengths))
+    assert row["identity"]["version"] == "1"

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
 
-from pytest_ocg.backends.base import COMMON_TAGS, ErrorKind, Generation, answer_of, generation_of
+from pytest_ocg.backends.base import COMMON_TAGS, ErrorKind, Generation, answer_of, generation_of, is_count
 from pytest_ocg.backends.openai.server import Server
 from pytest_ocg.inputs.models import ModelSpec
 
@@ -239,9 +239,9 @@ def _begins_in_reasoning(text: str) -> bool:
 
 
 def _tokens(usage: Any) -> tuple[int | None, int | None]:
-    """The numbers of prompt and completion tokens by the server; None if it does not report them."""
+    """The numbers of prompt and completion tokens by the server; None if it does not report a possible number."""
     counts = [usage.get(name) if isinstance(usage, dict) else None for name in ("prompt_tokens", "completion_tokens")]
-    prompt, completion = (count if type(count) is int and count >= 0 else None for count in counts)
+    prompt, completion = (count if is_count(count) else None for count in counts)
     return prompt, completion
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_ocg.run.judging.coverage import pack_positions
-from pytest_ocg.run.record import CaseRecord, ErrorRecord, ReplyRecord
+from pytest_ocg.run.record import CaseRecord, ErrorRecord, Outcome, ReplyRecord
 
-OUTCOMES = ("hit", "miss", "error")
+OUTCOMES = tuple(outcome.value for outcome in Outcome)
 MAX_TEXT_BYTES = 3_500_000
 
 _LENGTHS = (8000, 4000, 2000, 1000, 500, 300, 200, 150, 100)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ocg.backends.base import Generation
+from pytest_ocg.backends.base import Generation, is_count
 from pytest_ocg.errors import CacheError
 from pytest_ocg.run.cache.opening import inode, open_database, opening_lock
 from pytest_ocg.run.cache.schema import Damaged, cache_error, is_damage, size_bytes
@@ -27,8 +27,13 @@ def payload_of(generation: Generation) -> str:
 def generation_from(payload: str) -> Generation:
     """The reply in a payload from `payload_of`; raises Damaged for any other text."""
     try:
-        return Generation(**json.loads(payload))
-    except (TypeError, ValueError) as error:
+        fields = json.loads(payload)
+        for name in ("prompt_tokens", "completion_tokens"):
+            if not is_count(fields.get(name)):
+                fields[name] = None  # a count that cannot be right; the reply is kept
+        fields["finish_reason"] = str(fields.get("finish_reason", _DEFAULTS["finish_reason"]))
+        return Generation(**fields)
+    except (AttributeError, TypeError, ValueError) as error:
         raise Damaged(f"a stored reply cannot be read: {payload[:80]!r}") from error
 
 

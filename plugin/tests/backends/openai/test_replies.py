@@ -56,6 +56,7 @@ def test_reasoning_in_its_own_field_is_not_scored(name, content, finish_reason, 
         ({"usage": {"prompt_tokens": 3}}, (3, None)),
         ({"usage": {"prompt_tokens": "3", "completion_tokens": -1}}, (None, None)),
         ({"usage": []}, (None, None)),
+        ({"usage": {"prompt_tokens": 10**13, "completion_tokens": True}}, (None, None)),
         ({"usage": {"prompt_tokens": 3, "completion_tokens": 0}}, (3, 0)),
     ],
 )

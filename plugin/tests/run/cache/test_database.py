@@ -11,6 +11,7 @@ from pytest_ocg.backends.base import Generation
 from pytest_ocg.errors import CacheError
 from pytest_ocg.run.cache import schema as cache_schema
 from pytest_ocg.run.cache.cache import FILE_NAME, Cache
+from pytest_ocg.run.cache.database import generation_from
 
 ROWS = 2000
 KEYS = [f"key {row}" for row in range(ROWS)]
@@ -131,3 +132,9 @@ def test_a_cache_that_may_only_be_read_is_named_when_written(path):
         with pytest.raises(CacheError, match=r"cannot be opened for writing \(attempt to write a readonly database\)"):
             fill(cache, "new")
         assert len(cache.replies(KEYS)) == ROWS
+
+
+@pytest.mark.parametrize("count", ["-1", "12.0", "true", '"12"', "10000000000000"])
+def test_a_stored_reply_with_an_impossible_count_is_kept_without_it(count):
+    payload = f'{{"text":"A dog.","prompt_tokens":{count},"completion_tokens":5,"finish_reason":7}}'
+    assert generation_from(payload) == Generation("A dog.", finish_reason="7", completion_tokens=5)
