@@ -19,6 +19,13 @@ RUN = (
     *("--pyargs", "ocg_tests", "--model", "scripted:quarter", "--ocg-concepts", "everyday", "--ocg-sets", "2"),
     *("--ocg-templates", "0", "-p", "no:cacheprovider"),
 )
+THRESHOLD_FILE = """
+schema = 1
+[selection.smoke]
+sets = "2:0"
+[selection.smoke.metrics.coverage_ordered]
+min = 1.0
+"""
 TRACED = """
 import inspect, json, sys
 from pathlib import Path
@@ -79,9 +86,9 @@ def entered(tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("walks")
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    written = [sys.executable, "-m", "pytest", *RUN, "--ocg-cache", "first", "--ocg-write-thresholds"]
-    subprocess.run(written, cwd=folder, capture_output=True, check=True)
-    traced = [sys.executable, "-c", TRACED, str(PACKAGE), "entered.json", *RUN, "--ocg-cache", "second"]
+    (folder / "thresholds").mkdir()
+    (folder / "thresholds" / "scripted_quarter.toml").write_text(THRESHOLD_FILE, encoding="utf-8")
+    traced = [sys.executable, "-c", TRACED, str(PACKAGE), "entered.json", *RUN, "--ocg-cache", "cache"]
     subprocess.run(traced, cwd=folder, capture_output=True, check=True)
     phases = json.loads((folder / "entered.json").read_text(encoding="utf-8"))
     whole = phases["start"] + phases["reply"]
