@@ -48,16 +48,27 @@ class Generation:
     def __post_init__(self) -> None:
         if (self.text is None) == (self.error is None):
             raise ValueError(f"a generation needs either a text or an error, not {self.text!r} and {self.error!r}")
-        for name, text in (("text", self.text), ("detail", self.detail), ("finish_reason", self.finish_reason)):
-            if type(text) is not str and (text is not None or name != "text"):
-                if not isinstance(text, str):
-                    raise ValueError(f"{name} of a generation must be a text, not {text!r}")
-                object.__setattr__(self, name, str.__str__(text))  # subclasses of str cannot be written
-        for name, tokens in (("prompt_tokens", self.prompt_tokens), ("completion_tokens", self.completion_tokens)):
-            if tokens is not None and not is_count(tokens):
-                raise ValueError(
-                    f"{name} of a generation must be None or a whole number up to {LARGEST_COUNT:,}, not {tokens!r}"
-                )
+        if self.text is not None and type(self.text) is not str:
+            self._make_plain("text")
+        if type(self.detail) is not str:
+            self._make_plain("detail")
+        if type(self.finish_reason) is not str:
+            self._make_plain("finish_reason")
+        if self.prompt_tokens is not None and not is_count(self.prompt_tokens):
+            raise _not_a_count("prompt_tokens", self.prompt_tokens)
+        if self.completion_tokens is not None and not is_count(self.completion_tokens):
+            raise _not_a_count("completion_tokens", self.completion_tokens)
+
+    def _make_plain(self, name: str) -> None:
+        """Replace a subclass of str, which cannot be written to files, by a str."""
+        text = getattr(self, name)
+        if not isinstance(text, str):
+            raise ValueError(f"{name} of a generation must be a text, not {text!r}")
+        object.__setattr__(self, name, str.__str__(text))
+
+
+def _not_a_count(name: str, tokens: object) -> ValueError:
+    return ValueError(f"{name} of a generation must be None or a whole number up to {LARGEST_COUNT:,}, not {tokens!r}")
 
 
 def is_count(value: object) -> bool:

@@ -29,9 +29,10 @@ def generation_from(payload: str) -> Generation:
     try:
         fields = json.loads(payload)
         for name in ("prompt_tokens", "completion_tokens"):
-            if not is_count(fields.get(name)):
+            if name in fields and not is_count(fields[name]):
                 fields[name] = None  # a count that cannot be right; the reply is kept
-        fields["finish_reason"] = str(fields.get("finish_reason", _DEFAULTS["finish_reason"]))
+        if "finish_reason" in fields:
+            fields["finish_reason"] = str(fields["finish_reason"])
         return Generation(**fields)
     except (AttributeError, TypeError, ValueError) as error:
         raise Damaged(f"a stored reply cannot be read: {payload[:80]!r}") from error
