@@ -31,6 +31,7 @@ import inspect, json, sys
 from pathlib import Path
 
 import pytest
+import sacrebleu, spacy  # not traced, because tracing takes longer than importing
 
 PACKAGE = sys.argv[1] + "/"
 phases, known = {"start": [], "reply": []}, set()

@@ -149,9 +149,13 @@ class CaseRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome")
         if not self.concepts or len(self.concepts) != len(self.pattern):
             raise ValueError(f"concepts {quote(self.concepts)} do not match the pattern {quote(self.pattern)}")
         # 27,648 records repeat a few hundred texts: each is kept once.
-        for field in _REPEATED:
-            msgspec.structs.force_setattr(self, field, intern(getattr(self, field)))
-        msgspec.structs.force_setattr(self, "concepts", tuple(map(intern, self.concepts)))
+        keep = msgspec.structs.force_setattr
+        keep(self, "model", intern(self.model))
+        keep(self, "set", intern(self.set))
+        keep(self, "pattern", intern(self.pattern))
+        keep(self, "made_by", intern(self.made_by))
+        keep(self, "condition", intern(self.condition))
+        keep(self, "concepts", tuple(map(intern, self.concepts)))
 
 
 class ReplyRecord(CaseRecord, frozen=True, kw_only=True):
@@ -197,7 +201,6 @@ class ErrorRecord(CaseRecord, frozen=True, kw_only=True, tag=Outcome.ERROR.value
 _ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(", ", ": "))
 RECORD_TYPES = HitRecord | MissRecord | ErrorRecord
 _DECODER = msgspec.json.Decoder(RECORD_TYPES)
-_REPEATED = ("model", "condition", "set", "pattern", "made_by")
 _LINE_ORDER = (
     "id", "model", "condition", "shots", "template", "set", "pattern", "concepts", "outcome", "reply", "finish_reason",
     "prompt_tokens", "completion_tokens", "cached", "made_by", "error", "detail", "covered", "in_order", "missing",
