@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, MutableMapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -73,6 +74,21 @@ def is_distributed(config: pytest.Config) -> bool:
     return not config.option.collectonly and config.getoption("dist", "no") != "no"
 
 
+def tolerate_dead_worker(node: WorkerController) -> None:
+    """Do not raise if a command cannot be sent because the worker has died.
+
+    A worker may die just before xdist sends it tests or asks it for some. xdist ended the run with an internal error
+    then; without one it is told of the death next, and assigns the tests of this worker to others.
+    """
+    send = node.sendcommand
+
+    def send_if_alive(name: str, **arguments: object) -> None:
+        with suppress(OSError):
+            send(name, **arguments)
+
+    node.sendcommand = send_if_alive
+
+
 def read_worker_input(config: pytest.Config, benchmark: Benchmark) -> None:
     """Read, in a worker, the model checks that the controller sent, and set the GPUs or cores of this worker."""
     worker_input = config.workerinput  # type: ignore[attr-defined] # set by xdist
@@ -99,6 +115,7 @@ class Distribution:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: WorkerController) -> None:
         """Send the checks to the worker, so that it does not ask the hub again."""
+        tolerate_dead_worker(node)
         node.workerinput[WORKER_INPUT] = {
             "identities": {model: dict(identity) for model, identity in self._benchmark.identities.items()},
             "batch_sizes": dict(self._benchmark.batch_sizes),

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_ocg.inputs.cases import expand_cases
 from pytest_ocg.inputs.concepts import Concept, ConceptSet
-from pytest_ocg.session.distribution import BatchScheduling, Distribution
+from pytest_ocg.session.distribution import BatchScheduling, Distribution, tolerate_dead_worker
 
 SETS = [ConceptSet("cs000", tuple(Concept(word, "N") for word in ("ant", "bee", "cat", "dog")))]
 
@@ -136,3 +136,22 @@ def test_a_worker_lost_without_work_loses_no_test(pytester, distribution, nodeid
     sched, (one, _) = scheduling(pytester, distribution, nodeids, 2)
     sched.assigned_work[one].clear()
     assert sched.remove_node(one) is None
+
+
+def test_a_command_to_a_worker_that_has_just_died_does_not_end_the_run():
+    sent = []
+
+    class Worker:
+        is_dead = False
+
+        def sendcommand(self, name, **arguments):
+            if self.is_dead:
+                raise OSError("cannot send (already closed?)")
+            sent.append((name, arguments))
+
+    worker = Worker()
+    tolerate_dead_worker(worker)
+    worker.sendcommand("runtests", indices=[1])
+    worker.is_dead = True
+    worker.sendcommand("steal", indices=[1])
+    assert sent == [("runtests", {"indices": [1]})]
