@@ -76,7 +76,7 @@ def full_row(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 def results_of(plain: Mapping[str, Any]) -> Results:
     """The results that such a file is read as; lone surrogates and the like included."""
-    return read_results(json.dumps(full_results(plain)).encode("ascii"), "results 'made'")
+    return read_results(json.dumps(full_results(plain)).encode("ascii"), "results file 'made'")
 
 
 def rows_of(plain: Mapping[str, Any]) -> tuple[RunRow, ...]:

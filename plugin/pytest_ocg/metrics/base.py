@@ -64,12 +64,12 @@ def _plain_number(number: object, what: str) -> float:
 
 def _plain_count(count: object, most: int) -> int:
     try:
-        plain = int(count)  # type: ignore[call-overload] # anything else raises one of these errors
+        plain: int = int(count)  # type: ignore[call-overload] # anything else raises one of these errors
     except (TypeError, ValueError, OverflowError):
         plain = -1
     if plain != count or not 0 <= plain <= most:
         raise MetricError(f"a count must be a whole number from 0 to {most:,}, not {count!r}")
-    return int(plain)
+    return plain
 
 
 Statistics = Mapping[SetKey, SetStatistic]

@@ -251,7 +251,7 @@ def _by_set(cases: Cases, templates: Collection[int]) -> dict[str, set[CaseKey]]
 
 
 def _by_words(run: Run, row: Row, words: Mapping[str, str]) -> RowStatistics:
-    place = f"results {str(run.path)!r}: {_row_name(row)}"
+    place = f"results file {str(run.path)!r}: {_row_name(row)}"
     check_statistics(row, place)
     for of_metric in row.statistics.values():
         for sets in of_metric.values():

@@ -64,9 +64,8 @@ def load_results(path: Path) -> Results:
     """
     path = _results_path(path)
     hint = "pass the results.json of a run, or the folder passed as --ocg-output"
-    return read_results(
-        _content(path, f"results file {str(path)!r}", MAX_RESULTS_BYTES, hint), f"results file {str(path)!r}"
-    )
+    name = f"results file {str(path)!r}"
+    return read_results(_content(path, name, MAX_RESULTS_BYTES, hint), name)
 
 
 def read_results(content: bytes, name: str) -> Results:

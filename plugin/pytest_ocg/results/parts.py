@@ -82,7 +82,7 @@ class MissingShard:
 
 def read_part(run: Run) -> Part:
     """The run as a part; raises an OcgError if it did not end, or if its files do not belong together."""
-    place, results = f"results {str(run.path)!r}", run.results
+    place, results = f"results file {str(run.path)!r}", run.results
     records: defaultdict[RowKey, list[CaseRecord]] = defaultdict(list)
     for record in run.records:
         records[record.model, record.condition].append(record)
@@ -99,7 +99,7 @@ def read_part(run: Run) -> Part:
     wanted = [(model, condition) for model in results.models() for condition in results.selection.conditions]
     if not keys or sorted(keys) != sorted(wanted) or records.keys() != set(keys):
         raise MergeError(
-            f"{place} have rows of {quote(keys)} and cases of {quote(sorted(records))}, but need one row for each "
+            f"{place} has rows of {quote(keys)} and cases of {quote(sorted(records))}, but needs one row for each "
             f"model and condition of {quote(results.selection.conditions)}; run the benchmark again"
         )
     return Part(run, records, _portion(results.selection, place))
@@ -109,11 +109,11 @@ def _portion(selection: RunSelection, place: str) -> Portion | None:
     if selection.shard is None:
         return None
     if selection.whole is None:
-        raise MergeError(f"{place} have shard {quote(selection.shard)}, but not its whole run; run it again")
+        raise MergeError(f"{place} has shard {quote(selection.shard)}, but not its whole run; run it again")
     try:
         return Portion(shard(selection.shard), selection.whole)
     except ValueError as error:
-        raise MergeError(f"{place} have shard {quote(selection.shard)} ({error}); run it again") from error
+        raise MergeError(f"{place} has shard {quote(selection.shard)} ({error}); run it again") from error
 
 
 def _check_records(row: Row, records: Sequence[CaseRecord], place: str) -> None:

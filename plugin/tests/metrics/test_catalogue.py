@@ -169,7 +169,7 @@ def test_an_added_metric_that_needs_a_model_is_not_among_the_cheap_ones(add_metr
 
 def test_an_added_metric_is_in_the_results_and_is_read_back(run):
     results, _ = run
-    [row] = read_results(results_json(results, "ab" * 32), "results 'made'").rows
+    [row] = read_results(results_json(results, "ab" * 32), "results file 'made'").rows
     assert (row.value("words"), row.metrics["words"].n, row.metrics["words"].signature) == (9, 24, "words:whitespace")
     assert row.by_template["0"]["words"] == 9
     assert row.statistics["words"] == {"0": {"cs000": (216, 24)}}

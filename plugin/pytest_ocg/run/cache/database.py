@@ -34,7 +34,7 @@ def generation_from(payload: str) -> Generation:
         if "finish_reason" in fields:
             fields["finish_reason"] = str(fields["finish_reason"])
         return Generation(**fields)
-    except (AttributeError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         raise Damaged(f"a stored reply cannot be read: {payload[:80]!r}") from error
 
 
